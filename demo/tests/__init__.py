@@ -1,0 +1,1 @@
+"""Tests of the demo services, over their real protocols."""
