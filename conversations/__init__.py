@@ -1,0 +1,1 @@
+"""Who is talking: conversations, their calls and their record."""

@@ -1,0 +1,97 @@
+"""What a call leaves in the record: frozen values that the journal turns into rows. Times are epoch seconds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class TurnOpened:
+    """A turn begins; `origin` is `voice`, `text` or `http`."""
+
+    turn_id: str
+    conversation_id: str
+    index: int
+    origin: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class TurnTexts:
+    """What is known so far of a turn's words; an empty text changes nothing."""
+
+    turn_id: str
+    caller_text: str = ""
+    heard_text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnClosed:
+    """A turn ends, once: `outcome` is `done`, `interrupted`, `cancelled` or `failed`; `code` and `ref` say why."""
+
+    turn_id: str
+    outcome: str
+    caller_text: str
+    heard_text: str
+    at: float
+    caller_done_at: float | None = None
+    answered_at: float | None = None
+    code: str = ""
+    ref: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CallOpened:
+    """One attempt to use a tool; `arguments` is canonical JSON text, None where there was none that parses."""
+
+    call_id: str
+    conversation_id: str
+    turn_id: str
+    sequence: int
+    source: str
+    selection: str
+    name: str
+    arguments: str | None
+    argument_digest: str
+    generation: int
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class CallClosed:
+    """The end of that attempt, once: `status` is `completed` or `failed` with a stable `code`."""
+
+    call_id: str
+    status: str
+    at: float
+    duration_ms: int
+    code: str = ""
+    result_chars: int = 0
+    truncated: bool = False
+    excerpt: str = ""
+    ref: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class UpstreamOpened:
+    """A session at the speech service, as it was declared; `selection` is `native`, `marker` or empty."""
+
+    upstream_id: str
+    conversation_id: str
+    dialect: str
+    selection: str
+    tool_names: tuple[str, ...]
+    instruction_digest: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class UpstreamClosed:
+    """That session's end and a short reason."""
+
+    upstream_id: str
+    reason: str
+    at: float
+
+
+Record = TurnOpened | TurnTexts | TurnClosed | CallOpened | CallClosed | UpstreamOpened | UpstreamClosed

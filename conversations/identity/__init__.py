@@ -1,0 +1,1 @@
+"""Who somebody is: phone links, backend login, browser binding, API keys, the token vault."""

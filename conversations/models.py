@@ -1,0 +1,222 @@
+"""The rows of a conversation: its state, its credential, its turns and their tool calls."""
+
+from __future__ import annotations
+
+import secrets
+import uuid
+
+from django.db import models
+
+_REF_LETTERS = "23456789ABCDEFGHJKMNPQRSTUVWXYZ"
+
+
+def new_ref() -> str:
+    """A short reference that a caller can read out and an operator can search for: seven letters, no look-alikes."""
+    return "".join(secrets.choice(_REF_LETTERS) for _ in range(7))
+
+
+class Conversation(models.Model):
+    """One caller's conversation; `owner` and `lease_expires_at` say which live call, if any, holds it."""
+
+    class State(models.TextChoices):
+        OPEN = "open"
+        CLOSED = "closed"
+
+    class CloseReason(models.TextChoices):
+        CALLER_CLEANUP = "caller_cleanup"
+        SUPERSEDED = "superseded"
+        EXPIRED = "expired"
+        IDLE = "idle"
+        AUTH_EXPIRED = "auth_expired"
+        OPERATOR = "operator"
+        ERROR = "error"
+
+    class Mode(models.TextChoices):
+        MCP = "mcp"
+        APIPILOT = "apipilot"
+        PLAIN = "plain"
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    state = models.CharField(max_length=6, choices=State.choices, default=State.OPEN)
+    close_reason = models.CharField(max_length=16, choices=CloseReason.choices, blank=True)
+    mode = models.CharField(max_length=8, choices=Mode.choices)
+    caller_name = models.CharField(max_length=200, blank=True)
+    backend_user_id = models.CharField(max_length=200, blank=True, db_index=True)
+    browser_hash = models.CharField(max_length=64, blank=True, db_index=True)
+    secret_hash = models.CharField(max_length=64, blank=True, db_index=True)
+    secret_expires_at = models.DateTimeField(null=True, blank=True)
+    episode_id = models.CharField(max_length=100, blank=True)
+    browser_tools = models.JSONField(default=list, blank=True)
+    generation = models.PositiveIntegerField(default=0)
+    owner = models.CharField(max_length=64, blank=True)
+    lease_expires_at = models.DateTimeField(null=True, blank=True)
+    opened_at = models.DateTimeField()
+    last_seen_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+    closed_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-opened_at"]
+        indexes = [
+            models.Index(fields=["-opened_at"], name="conversation_opened"),
+            models.Index(fields=["state", "expires_at"], name="conversation_expiry"),
+            models.Index(fields=["state", "last_seen_at"], name="conversation_seen"),
+            models.Index(fields=["lease_expires_at"], name="conversation_lease"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.caller_name or 'anonymous'} · {str(self.id)[:8]}"
+
+
+class BackendToken(models.Model):
+    """A caller's session token at the backend, encrypted; the ciphertext goes when the conversation closes."""
+
+    conversation = models.OneToOneField(Conversation, on_delete=models.CASCADE, related_name="backend_token")
+    ciphertext = models.TextField(blank=True)
+    fingerprint = models.CharField(max_length=64)
+    obtained_at = models.DateTimeField()
+    erased_at = models.DateTimeField(null=True, blank=True)
+
+    def __str__(self) -> str:
+        return f"token {self.fingerprint[:8]}"
+
+
+class Turn(models.Model):
+    """One caller utterance and everything it caused; the texts are what was really heard."""
+
+    class Origin(models.TextChoices):
+        VOICE = "voice"
+        TEXT = "text"
+        HTTP = "http"
+
+    class Outcome(models.TextChoices):
+        RUNNING = "running"
+        DONE = "done"
+        INTERRUPTED = "interrupted"
+        CANCELLED = "cancelled"
+        FAILED = "failed"
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="turns")
+    index = models.PositiveIntegerField()
+    origin = models.CharField(max_length=5, choices=Origin.choices)
+    caller_text = models.TextField(blank=True)
+    heard_text = models.TextField(blank=True)
+    outcome = models.CharField(max_length=11, choices=Outcome.choices, default=Outcome.RUNNING)
+    code = models.CharField(max_length=40, blank=True)
+    ref = models.CharField(max_length=12, blank=True, db_index=True)
+    started_at = models.DateTimeField()
+    caller_done_at = models.DateTimeField(null=True, blank=True)
+    answered_at = models.DateTimeField(null=True, blank=True)
+    ended_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["conversation", "index"]
+        constraints = [models.UniqueConstraint(fields=["conversation", "index"], name="turn_once")]
+
+    def __str__(self) -> str:
+        return f"turn {self.index}"
+
+
+class ToolCall(models.Model):
+    """The audit row of one attempt to use a tool, refusals included; closed exactly once."""
+
+    class Status(models.TextChoices):
+        RUNNING = "running"
+        COMPLETED = "completed"
+        FAILED = "failed"
+
+    class Selection(models.TextChoices):
+        NATIVE = "native"
+        MARKER = "marker"
+        BRAIN = "brain"
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="tool_calls")
+    turn = models.ForeignKey(Turn, on_delete=models.CASCADE, related_name="tool_calls")
+    sequence = models.PositiveIntegerField()
+    source = models.CharField(max_length=40, blank=True)
+    selection = models.CharField(max_length=6, choices=Selection.choices)
+    name = models.CharField(max_length=200, blank=True, db_index=True)
+    arguments = models.JSONField(null=True, blank=True)
+    argument_digest = models.CharField(max_length=64, blank=True)
+    status = models.CharField(max_length=9, choices=Status.choices, default=Status.RUNNING)
+    code = models.CharField(max_length=24, blank=True)
+    result_chars = models.PositiveIntegerField(default=0)
+    truncated = models.BooleanField(default=False)
+    excerpt = models.TextField(blank=True)
+    generation = models.PositiveIntegerField(default=0)
+    ref = models.CharField(max_length=12, blank=True, db_index=True)
+    started_at = models.DateTimeField(db_index=True)
+    ended_at = models.DateTimeField(null=True, blank=True)
+    duration_ms = models.PositiveIntegerField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-started_at"]
+        indexes = [
+            models.Index(fields=["status", "-started_at"], name="toolcall_status"),
+            models.Index(fields=["conversation", "started_at"], name="toolcall_conversation"),
+        ]
+        constraints = [models.UniqueConstraint(fields=["turn", "sequence"], name="toolcall_once")]
+
+    def __str__(self) -> str:
+        return f"{self.name or 'unknown tool'} · {self.status}"
+
+
+class UpstreamSession(models.Model):
+    """One session at the speech service, as it was declared."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="upstream_sessions")
+    dialect = models.CharField(max_length=20)
+    selection = models.CharField(max_length=6, choices=ToolCall.Selection.choices, blank=True)
+    tool_names = models.JSONField(default=list)
+    instruction_digest = models.CharField(max_length=64, blank=True)
+    opened_at = models.DateTimeField()
+    closed_at = models.DateTimeField(null=True, blank=True)
+    close_reason = models.CharField(max_length=40, blank=True)
+
+    class Meta:
+        ordering = ["opened_at"]
+
+    def __str__(self) -> str:
+        return f"{self.dialect} · {self.selection or 'no tools'}"
+
+
+class PhoneLink(models.Model):
+    """A signed single-use link; the phone is encrypted and goes when the link is used or expires."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    phone_ciphertext = models.TextField(blank=True)
+    phone_ending = models.CharField(max_length=4)
+    made_by = models.CharField(max_length=150, blank=True)
+    made_at = models.DateTimeField()
+    expires_at = models.DateTimeField(db_index=True)
+    used_at = models.DateTimeField(null=True, blank=True)
+    used_by_hash = models.CharField(max_length=64, blank=True)
+    conversation = models.ForeignKey(
+        Conversation, null=True, blank=True, on_delete=models.SET_NULL, related_name="phone_links"
+    )
+
+    class Meta:
+        ordering = ["-made_at"]
+
+    def __str__(self) -> str:
+        return f"link for …{self.phone_ending}"
+
+
+class ApiKey(models.Model):
+    """An integrator's key; only its SHA-256 is kept."""
+
+    name = models.CharField(max_length=100)
+    key_hash = models.CharField(max_length=64, unique=True)
+    made_at = models.DateTimeField()
+    last_used_at = models.DateTimeField(null=True, blank=True)
+    revoked_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["name"]
+        verbose_name = "API key"
+
+    def __str__(self) -> str:
+        return self.name

@@ -1,0 +1,1 @@
+"""The speech service: relays one live call."""

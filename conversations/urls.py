@@ -1,0 +1,3 @@
+"""HTTP addresses of conversations."""
+
+urlpatterns: list[object] = []

@@ -1,0 +1,1 @@
+"""Where tools live: one module a source."""

@@ -1,0 +1,1 @@
+"""The project: composes the applications, decides nothing."""

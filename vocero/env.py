@@ -1,0 +1,244 @@
+"""Every setting, read once from the environment, typed, refusing nonsense with the setting's name."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import environ
+from django.core.exceptions import ImproperlyConfigured
+
+EIGHT_TOOLS = (
+    "list_reports",
+    "get_report",
+    "list_insights",
+    "get_metric_history",
+    "list_podcasts",
+    "get_podcast",
+    "read_podcast_transcript",
+    "get_my_briefing",
+)
+SELECTIONS = ("auto", "native", "marker")
+LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
+
+
+@dataclass(frozen=True, slots=True)
+class Vocero:
+    """Vocero's own settings. Times are seconds, sizes are characters unless the name says otherwise."""
+
+    public_url: str
+    allowed_origins: tuple[str, ...]
+    trusted_proxies: int
+    speech_url: str
+    speech_api_key: str
+    speech_model: str
+    backend_login_url: str
+    mcp_url: str
+    token_keys: tuple[str, ...]
+    conversation_ttl: int
+    conversation_idle: int
+    reconnect_grace: int
+    tool_selection: str
+    mcp_tools: tuple[str, ...]
+    browser_tools: tuple[str, ...]
+    tool_labels: Mapping[str, Mapping[str, str]]
+    max_tool_calls: int
+    tool_timeout: float
+    result_chars: int
+    turn_result_chars: int
+    silence_limit: float
+    catalog_ttl: int
+    unsafe_phone_selector: bool
+    rate_bootstrap: int
+    rate_sockets: int
+    max_conversations: int
+    retention_transcripts: int
+    retention_payloads: int
+    retention_rows: int
+    demo: bool
+
+    @property
+    def mode(self) -> str:
+        """`mcp` when AquaPortal is configured, else `plain`."""
+        return "mcp" if self.mcp_url else "plain"
+
+
+@dataclass(frozen=True, slots=True)
+class Django:
+    """The settings that Django itself knows, under the names its ecosystem uses."""
+
+    secret_key: str
+    debug: bool
+    allowed_hosts: tuple[str, ...]
+    csrf_trusted_origins: tuple[str, ...]
+    database: dict[str, Any]
+    redis_url: str
+    log_level: str
+
+
+class Reader:
+    """Reads one setting at a time; a secret may also come from the file that `<NAME>_FILE` names."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self._env = environ.FileAwareEnv()
+        self._env.ENVIRON = environ.fileaware_mapping.FileAwareMapping(env=dict(environment))
+
+    def text(self, name: str, default: str = "") -> str:
+        try:
+            return str(self._env.str(name, default=default)).strip()
+        except OSError as error:
+            raise refusal(name, f"the file that {name}_FILE names cannot be read") from error
+
+    def flag(self, name: str, default: bool = False) -> bool:
+        value = self.text(name).lower()
+        if value in ("", "true", "1", "yes", "on", "false", "0", "no", "off"):
+            return default if not value else value in ("true", "1", "yes", "on")
+        raise refusal(name, "write true or false")
+
+    def whole(self, name: str, default: int, low: int = 1, high: int = 10**9) -> int:
+        return int(self.number(name, default, low, high, whole=True))
+
+    def number(self, name: str, default: float, low: float, high: float, whole: bool = False) -> float:
+        raw = self.text(name)
+        try:
+            value = (int(raw) if whole else float(raw)) if raw else default
+        except ValueError as error:
+            raise refusal(name, f"write a {'whole ' if whole else ''}number") from error
+        if not low <= value <= high:
+            raise refusal(name, f"it must lie between {low} and {high}")
+        return value
+
+    def names(self, name: str, default: tuple[str, ...] = ()) -> tuple[str, ...]:
+        raw = self.text(name)
+        return tuple(part.strip() for part in raw.split(",") if part.strip()) if raw else default
+
+    def one_of(self, name: str, choices: tuple[str, ...], default: str) -> str:
+        value = self.text(name) or default
+        if value not in choices:
+            raise refusal(name, f"it must be one of {', '.join(choices)}")
+        return value
+
+    def url(self, name: str, schemes: tuple[str, ...]) -> str:
+        value = self.text(name)
+        return checked_url(name, value, schemes) if value else ""
+
+    def database(self) -> dict[str, Any]:
+        try:
+            return dict(self._env.db_url("DATABASE_URL", default="sqlite:///var/vocero.sqlite3"))
+        except (ValueError, ImproperlyConfigured, environ.ImproperlyConfigured) as error:
+            raise refusal(
+                "DATABASE_URL", "write postgres://user:password@host/name or sqlite:///file"
+            ) from error
+
+    def labels(self, name: str) -> Mapping[str, Mapping[str, str]]:
+        raw = self.text(name)
+        try:
+            value = json.loads(raw) if raw else {}
+        except ValueError as error:
+            raise refusal(name, 'write JSON: {"en": {"get_report": "Reading a report"}}') from error
+        shaped = isinstance(value, dict) and all(isinstance(labels, dict) for labels in value.values())
+        if not shaped or not all(isinstance(t, str) for labels in value.values() for t in labels.values()):
+            raise refusal(name, 'write JSON: {"en": {"get_report": "Reading a report"}}')
+        return value
+
+
+def refusal(name: str, mend: str) -> ImproperlyConfigured:
+    """The error for a setting that cannot be used; it never repeats the value."""
+    return ImproperlyConfigured(f"{name} is not usable: {mend}.")
+
+
+def checked_url(name: str, value: str, schemes: tuple[str, ...]) -> str:
+    """The address itself, when it is absolute, of an allowed scheme and free of credentials."""
+    try:
+        parts = urlsplit(value)
+        _ = parts.port
+    except ValueError as error:
+        raise refusal(name, "it is not an address") from error
+    if parts.scheme not in schemes or not parts.hostname:
+        raise refusal(name, f"write an absolute address with {' or '.join(s + '://' for s in schemes)}")
+    if parts.username or parts.password:
+        raise refusal(name, "an address must not carry credentials")
+    return value
+
+
+def checked_origin(name: str, value: str) -> str:
+    """`scheme://host[:port]` in lower case, without a path."""
+    parts = urlsplit(checked_url(name, value, ("http", "https")))
+    if parts.path not in ("", "/") or parts.query or parts.fragment:
+        raise refusal(name, "an origin has no path, only scheme, host and port")
+    return f"{parts.scheme}://{parts.netloc}".lower()
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """The process's environment over the `.env` file of the project, when there is one."""
+    values = dict(os.environ)
+    file = folder / ".env"
+    if file.is_file():
+        environ.Env.read_env(str(file), overwrite=False)
+        values = {**os.environ}
+    return values
+
+
+def read_django(environment: Mapping[str, str]) -> Django:
+    """Raises ImproperlyConfigured, naming the setting."""
+    read = Reader(environment)
+    debug = read.flag("DEBUG")
+    secret = read.text("SECRET_KEY")
+    if not secret and not debug:
+        raise refusal("SECRET_KEY", "set it to a long random text, or DEBUG=true on your own machine")
+    return Django(
+        secret_key=secret or "only-for-debug-on-your-own-machine-" + "0" * 32,
+        debug=debug,
+        allowed_hosts=read.names("ALLOWED_HOSTS", ("localhost", "127.0.0.1", "[::1]")),
+        csrf_trusted_origins=tuple(
+            checked_origin("CSRF_TRUSTED_ORIGINS", origin) for origin in read.names("CSRF_TRUSTED_ORIGINS")
+        ),
+        database=read.database(),
+        redis_url=read.url("REDIS_URL", ("redis", "rediss", "unix")),
+        log_level=read.one_of("LOG_LEVEL", LOG_LEVELS, "INFO"),
+    )
+
+
+def read_vocero(environment: Mapping[str, str]) -> Vocero:
+    """Raises ImproperlyConfigured, naming the setting."""
+    read = Reader(environment)
+    web = ("http", "https")
+    return Vocero(
+        public_url=read.url("S2S_PUBLIC_URL", web).rstrip("/"),
+        allowed_origins=tuple(
+            checked_origin("S2S_ALLOWED_ORIGINS", o) for o in read.names("S2S_ALLOWED_ORIGINS")
+        ),
+        trusted_proxies=read.whole("S2S_TRUSTED_PROXIES", 0, 0, 16),
+        speech_url=read.url("S2S_SPEECH_URL", ("ws", "wss")),
+        speech_api_key=read.text("S2S_SPEECH_API_KEY"),
+        speech_model=read.text("S2S_SPEECH_MODEL"),
+        backend_login_url=read.url("S2S_BACKEND_LOGIN_URL", web),
+        mcp_url=read.url("S2S_MCP_URL", web),
+        token_keys=read.names("S2S_TOKEN_KEYS"),
+        conversation_ttl=read.whole("S2S_CONVERSATION_TTL", 3600, 60, 86_400),
+        conversation_idle=read.whole("S2S_CONVERSATION_IDLE", 900, 30, 86_400),
+        reconnect_grace=read.whole("S2S_RECONNECT_GRACE", 30, 0, 600),
+        tool_selection=read.one_of("S2S_TOOL_SELECTION", SELECTIONS, "auto"),
+        mcp_tools=read.names("S2S_MCP_TOOLS", EIGHT_TOOLS),
+        browser_tools=read.names("S2S_BROWSER_TOOLS"),
+        tool_labels=read.labels("S2S_TOOL_LABELS"),
+        max_tool_calls=read.whole("S2S_MAX_TOOL_CALLS", 6, 1, 50),
+        tool_timeout=read.number("S2S_TOOL_TIMEOUT", 30, 1, 600),
+        result_chars=read.whole("S2S_RESULT_CHARS", 64_000, 2_000, 1_000_000),
+        turn_result_chars=read.whole("S2S_TURN_RESULT_CHARS", 96_000, 2_000, 4_000_000),
+        silence_limit=read.number("S2S_SILENCE_LIMIT", 20, 2, 600),
+        catalog_ttl=read.whole("S2S_CATALOG_TTL", 300, 0, 86_400),
+        unsafe_phone_selector=read.flag("S2S_UNSAFE_PHONE_SELECTOR"),
+        rate_bootstrap=read.whole("S2S_RATE_BOOTSTRAP", 30),
+        rate_sockets=read.whole("S2S_RATE_SOCKETS", 60),
+        max_conversations=read.whole("S2S_MAX_CONVERSATIONS", 200),
+        retention_transcripts=read.whole("S2S_RETENTION_TRANSCRIPTS", 30, 0, 36_500),
+        retention_payloads=read.whole("S2S_RETENTION_PAYLOADS", 30, 0, 36_500),
+        retention_rows=read.whole("S2S_RETENTION_ROWS", 365, 0, 36_500),
+        demo=read.flag("S2S_DEMO"),
+    )

@@ -1,0 +1,139 @@
+"""Django's settings, composed from the typed values of `vocero.env`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from vocero import env, policy
+from vocero.logs import logging_config
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+_environment = env.environment(BASE_DIR)
+_django = env.read_django(_environment)
+VOCERO = env.read_vocero(_environment)
+
+SECRET_KEY = _django.secret_key
+DEBUG = _django.debug
+ALLOWED_HOSTS = list(_django.allowed_hosts)
+CSRF_TRUSTED_ORIGINS = list(_django.csrf_trusted_origins)
+LOG_LEVEL = _django.log_level
+REDIS_URL = _django.redis_url
+
+INSTALLED_APPS = [
+    "daphne",
+    "whitenoise.runserver_nostatic",
+    "unfold",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "channels",
+    "ninja",
+    "tools",
+    "conversations",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "vocero.security.ContentSecurityPolicy",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+
+ROOT_URLCONF = "vocero.urls"
+ASGI_APPLICATION = "vocero.asgi.application"
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    },
+]
+
+DATABASES = {"default": _django.database}
+if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
+    _file = Path(DATABASES["default"]["NAME"])
+    if str(_file) != ":memory:":
+        _file = _file if _file.is_absolute() else BASE_DIR / _file
+        _file.parent.mkdir(parents=True, exist_ok=True)
+        DATABASES["default"]["NAME"] = str(_file)
+    # Without IMMEDIATE most concurrent read-then-write transactions fail with "database is locked".
+    DATABASES["default"]["OPTIONS"] = {
+        "transaction_mode": "IMMEDIATE",
+        "timeout": 20,
+        "init_command": "PRAGMA journal_mode=WAL;PRAGMA synchronous=NORMAL;",
+    }
+    DATABASES["default"]["CONN_MAX_AGE"] = None
+elif DATABASES["default"]["ENGINE"].endswith("postgresql"):
+    DATABASES["default"].setdefault("OPTIONS", {})["pool"] = {"min_size": 1, "max_size": 8}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+if REDIS_URL:
+    CACHES = {"default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL}}
+    # The pubsub layer: the core layer closes idle sockets and loses every call when Redis restarts.
+    CHANNEL_LAYERS = {
+        "default": {
+            "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
+            "CONFIG": {"hosts": [REDIS_URL]},
+        }
+    }
+else:
+    CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
+    CHANNEL_LAYERS = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}}
+
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+
+LANGUAGE_CODE = "en"
+TIME_ZONE = "UTC"
+USE_I18N = True
+USE_TZ = True
+
+STATIC_URL = "static/"
+STATIC_ROOT = BASE_DIR / "staticfiles"
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "vocero.static.HashedStatic"},
+}
+WHITENOISE_USE_FINDERS = True
+
+_https = VOCERO.public_url.startswith("https://")
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _https
+SECURE_SSL_REDIRECT = False  # The proxy in front redirects; liveness checks come over plain HTTP.
+SECURE_HSTS_SECONDS = 31_536_000 if _https else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = False
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "same-origin"
+if VOCERO.trusted_proxies:
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+X_FRAME_OPTIONS = "DENY"
+CONTENT_SECURITY_POLICY = {"DIRECTIVES": policy.PAGES}
+DATA_UPLOAD_MAX_MEMORY_SIZE = 262_144
+
+LOGGING = logging_config(LOG_LEVEL)
+LOGGING_CONFIG = "vocero.logs.configure"
+
+UNFOLD = {
+    "SITE_TITLE": "Vocero",
+    "SITE_HEADER": "Vocero",
+    "SITE_SYMBOL": "graphic_eq",
+    "SHOW_HISTORY": True,
+    "SHOW_VIEW_ON_SITE": True,
+}
