@@ -11,7 +11,7 @@ _REF_LETTERS = "23456789ABCDEFGHJKMNPQRSTUVWXYZ"
 
 
 def new_ref() -> str:
-    """A short reference that a caller can read out and an operator can search for: seven letters, no look-alikes."""
+    """A reference that a caller reads out and an operator searches for: seven letters, no look-alikes."""
     return "".join(secrets.choice(_REF_LETTERS) for _ in range(7))
 
 
@@ -69,7 +69,7 @@ class Conversation(models.Model):
 
 
 class BackendToken(models.Model):
-    """A caller's session token at the backend, encrypted; the ciphertext goes when the conversation closes."""
+    """A caller's session token at the backend, encrypted; the ciphertext goes at close."""
 
     conversation = models.OneToOneField(Conversation, on_delete=models.CASCADE, related_name="backend_token")
     ciphertext = models.TextField(blank=True)

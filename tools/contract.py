@@ -32,7 +32,7 @@ FAILURE_CODES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """On whose behalf a tool runs: the backend user id, the credential, and the credential's SHA-256 fingerprint.
+    """On whose behalf a tool runs: backend user id, credential, and the credential's SHA-256.
 
     The token is left out of `repr`, so that no log line or traceback can carry it.
     """
@@ -55,7 +55,7 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What a source answered: `data` is the JSON value (or text) for the model, `titles` name what it came from.
+    """What a source answered: `data` is JSON or text for the model, `titles` name what it came from.
 
     With `is_error` the tool itself reports a failure, in words that the model may use.
     """
@@ -97,7 +97,7 @@ class CallContext:
 class ToolSource(Protocol):
     """A place where tools live, held open for one conversation.
 
-    `tools` and `call` raise ToolFailure; `call` is cancellable, and tells its server so. `aclose` is idempotent.
+    `tools` and `call` raise ToolFailure; a cancelled `call` tells its server. `aclose` is idempotent.
     """
 
     name: str

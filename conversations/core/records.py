@@ -1,4 +1,4 @@
-"""What a call leaves in the record: frozen values that the journal turns into rows. Times are epoch seconds."""
+"""What a call leaves in the record: frozen values for the journal. Times are epoch seconds."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class TurnTexts:
 
 @dataclass(frozen=True, slots=True)
 class TurnClosed:
-    """A turn ends, once: `outcome` is `done`, `interrupted`, `cancelled` or `failed`; `code` and `ref` say why."""
+    """A turn ends, once: `done`, `interrupted`, `cancelled` or `failed`; `code` and `ref` say why."""
 
     turn_id: str
     outcome: str
@@ -42,7 +42,7 @@ class TurnClosed:
 
 @dataclass(frozen=True, slots=True)
 class CallOpened:
-    """One attempt to use a tool; `arguments` is canonical JSON text, None where there was none that parses."""
+    """One attempt to use a tool; `arguments` is canonical JSON text, None where none parses."""
 
     call_id: str
     conversation_id: str
