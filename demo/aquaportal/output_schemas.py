@@ -114,7 +114,7 @@ PODCAST_SUMMARY: Schema = {
 
 
 def answer(properties: Schema, optional: tuple[str, ...] = (), defs: Schema | None = None) -> Schema:
-    """The schema of one tool's answer: an object of `speech` and these properties, all required but `optional`."""
+    """The schema of one tool's answer: `speech` and these properties, all required but `optional`."""
     schema: Schema = {
         "type": "object",
         "required": ["speech", *(name for name in properties if name not in optional)],
@@ -143,7 +143,12 @@ GET_METRIC_HISTORY = answer(
 )
 LIST_PODCASTS = page("podcasts", PODCAST_SUMMARY, defs={"Episode": EPISODE})
 GET_PODCAST = answer(
-    {"podcast_id": STRING, "title": STRING, "description": STRING, "episodes": {"type": "array", "items": EPISODE}}
+    {
+        "podcast_id": STRING,
+        "title": STRING,
+        "description": STRING,
+        "episodes": {"type": "array", "items": EPISODE},
+    }
 )
 READ_PODCAST_TRANSCRIPT = answer(
     {

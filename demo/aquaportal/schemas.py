@@ -57,7 +57,12 @@ DEFINITIONS: Schema = {
     "Date": DATE,
     "Offset": OFFSET,
 }
-READ_ONLY: Schema = {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False}
+READ_ONLY: Schema = {
+    "readOnlyHint": True,
+    "destructiveHint": False,
+    "idempotentHint": True,
+    "openWorldHint": False,
+}
 
 
 def reference(name: str) -> Schema:
@@ -106,8 +111,9 @@ TOOLS: tuple[Schema, ...] = (
     declare(
         "list_reports",
         "List reports",
-        "List the latest reports of the caller's centers, newest first, one summary each. Can be narrowed to a "
-        "center, a kind (daily, weekly, health, harvest) or dates. Paged: pass next_offset as offset for more.",
+        "List the latest reports of the caller's centers, newest first, one summary each. Can be "
+        "narrowed to a center, a kind (daily, weekly, health, harvest) or dates. Paged: pass next_offset "
+        "as offset for more.",
         request_schema(
             {
                 "center": reference("Center"),
@@ -123,16 +129,19 @@ TOOLS: tuple[Schema, ...] = (
     declare(
         "get_report",
         "Read a report",
-        "Tell more about one report: its findings, details and recommendation. Name it by report_id, or by center, "
-        "kind and date, or ask for the latest. When several reports fit, the result is ambiguous and lists the "
-        "candidates: ask the caller which one.",
+        "Tell more about one report: its findings, details and recommendation. Name it by report_id, or "
+        "by center, kind and date, or ask for the latest. When several reports fit, the result is "
+        "ambiguous and lists the candidates: ask the caller which one.",
         request_schema(
             {
                 "report_id": text("The id of a report, as list_reports gives it."),
                 "center": reference("Center"),
                 "kind": reference("ReportKind"),
                 "date": reference("Date"),
-                "latest": {"type": "boolean", "description": "True for the latest (newest, last) report that fits."},
+                "latest": {
+                    "type": "boolean",
+                    "description": "True for the latest (newest, last) report that fits.",
+                },
             }
         ),
         output_schemas.GET_REPORT,
@@ -140,8 +149,8 @@ TOOLS: tuple[Schema, ...] = (
     declare(
         "list_insights",
         "List insights",
-        "List insights, alerts, warnings and problems that AquaPortal found in the caller's cages, newest first. Can "
-        "be narrowed to a center, a cage, a metric, a severity or a first day.",
+        "List insights, alerts, warnings and problems that AquaPortal found in the caller's cages, "
+        "newest first. Can be narrowed to a center, a cage, a metric, a severity or a first day.",
         request_schema(
             {
                 "center": reference("Center"),
@@ -158,8 +167,9 @@ TOOLS: tuple[Schema, ...] = (
     declare(
         "get_metric_history",
         "Metric level and history",
-        "Get the current level and the history of one metric (oxygen, temperature, salinity, mortality, sea lice, "
-        "biomass, feed) in a cage or a center: what it is now, its lowest, highest and average value, its trend.",
+        "Get the current level and the history of one metric (oxygen, temperature, salinity, mortality, "
+        "sea lice, biomass, feed) in a cage or a center: what it is now, its lowest, highest and average "
+        "value, its trend.",
         request_schema(
             {
                 "metric": reference("Metric"),
@@ -187,8 +197,8 @@ TOOLS: tuple[Schema, ...] = (
     declare(
         "get_podcast",
         "Get a podcast",
-        "Get one podcast (show) and its episodes, by its id or its title. Without either: the podcast with the "
-        "newest episode.",
+        "Get one podcast (show) and its episodes, by its id or its title. Without either: the podcast "
+        "with the newest episode.",
         request_schema(
             {
                 "podcast_id": text("The id of a podcast, as list_podcasts gives it."),
@@ -200,13 +210,18 @@ TOOLS: tuple[Schema, ...] = (
     declare(
         "read_podcast_transcript",
         "Read a transcript",
-        "Read the transcript (the full text) of a podcast episode, a few paragraphs at a time. Name the episode by "
-        "its id, or by podcast title and episode number; without any: the latest episode. Paged by paragraph.",
+        "Read the transcript (the full text) of a podcast episode, a few paragraphs at a time. Name the "
+        "episode by its id, or by podcast title and episode number; without any: the latest episode. "
+        "Paged by paragraph.",
         request_schema(
             {
                 "episode_id": text("The id of an episode, as get_podcast gives it."),
                 "podcast_title": text("The title of the podcast, or words of it."),
-                "episode_number": {"type": "integer", "minimum": 1, "description": "The number of the episode."},
+                "episode_number": {
+                    "type": "integer",
+                    "minimum": 1,
+                    "description": "The number of the episode.",
+                },
                 "latest": {"type": "boolean", "description": "True for the latest (newest, last) episode."},
                 "limit": limit(2, 10),
                 "offset": reference("Offset"),
@@ -217,8 +232,8 @@ TOOLS: tuple[Schema, ...] = (
     declare(
         "get_my_briefing",
         "My briefing",
-        "Get my briefing: the caller's own summary of the day, with what is new and what needs attention in their "
-        "centers (news, alerts, new reports).",
+        "Get my briefing: the caller's own summary of the day, with what is new and what needs attention "
+        "in their centers (news, alerts, new reports).",
         request_schema({"center": reference("Center")}),
         output_schemas.GET_MY_BRIEFING,
     ),
