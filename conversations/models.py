@@ -57,6 +57,12 @@ class Conversation(models.Model):
 
     class Meta:
         ordering = ["-opened_at"]
+        default_permissions = ("view",)
+        permissions = [
+            ("read_transcripts", "Can read what was said"),
+            ("end_conversation", "Can end a conversation"),
+            ("run_cleanup", "Can run the cleanup"),
+        ]
         indexes = [
             models.Index(fields=["-opened_at"], name="conversation_opened"),
             models.Index(fields=["state", "expires_at"], name="conversation_expiry"),
@@ -76,6 +82,9 @@ class BackendToken(models.Model):
     fingerprint = models.CharField(max_length=64)
     obtained_at = models.DateTimeField()
     erased_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        default_permissions = ()
 
     def __str__(self) -> str:
         return f"token {self.fingerprint[:8]}"
@@ -112,6 +121,7 @@ class Turn(models.Model):
 
     class Meta:
         ordering = ["conversation", "index"]
+        default_permissions = ()
         constraints = [models.UniqueConstraint(fields=["conversation", "index"], name="turn_once")]
 
     def __str__(self) -> str:
@@ -153,6 +163,8 @@ class ToolCall(models.Model):
 
     class Meta:
         ordering = ["-started_at"]
+        default_permissions = ("view",)
+        permissions = [("read_payloads", "Can read arguments and results")]
         indexes = [
             models.Index(fields=["status", "-started_at"], name="toolcall_status"),
             models.Index(fields=["conversation", "started_at"], name="toolcall_conversation"),
@@ -178,6 +190,7 @@ class UpstreamSession(models.Model):
 
     class Meta:
         ordering = ["opened_at"]
+        default_permissions = ()
 
     def __str__(self) -> str:
         return f"{self.dialect} · {self.selection or 'no tools'}"
@@ -200,6 +213,8 @@ class PhoneLink(models.Model):
 
     class Meta:
         ordering = ["-made_at"]
+        default_permissions = ("view",)
+        permissions = [("make_phonelink", "Can make a phone link")]
 
     def __str__(self) -> str:
         return f"link for …{self.phone_ending}"
@@ -217,6 +232,8 @@ class ApiKey(models.Model):
     class Meta:
         ordering = ["name"]
         verbose_name = "API key"
+        default_permissions = ("view",)
+        permissions = [("manage_apikeys", "Can make and revoke API keys")]
 
     def __str__(self) -> str:
         return self.name

@@ -19,6 +19,7 @@ class CatalogSnapshot(models.Model):
 
     class Meta:
         ordering = ["-fetched_at"]
+        default_permissions = ("view",)
         constraints = [
             models.UniqueConstraint(fields=["source", "caller_fingerprint"], name="catalog_once_a_caller"),
         ]
