@@ -16,7 +16,10 @@ def new_ref() -> str:
 
 
 class Conversation(models.Model):
-    """One caller's conversation; `owner` and `lease_expires_at` say which live call, if any, holds it."""
+    """One caller's conversation; `owner` and `lease_expires_at` say which live call, if any, holds it.
+
+    `session` is what an integrator asked of the speech session; `claimed_at` is when the present owner came.
+    """
 
     class State(models.TextChoices):
         OPEN = "open"
@@ -47,9 +50,11 @@ class Conversation(models.Model):
     secret_expires_at = models.DateTimeField(null=True, blank=True)
     episode_id = models.CharField(max_length=100, blank=True)
     browser_tools = models.JSONField(default=list, blank=True)
+    session = models.JSONField(default=dict, blank=True)
     generation = models.PositiveIntegerField(default=0)
     owner = models.CharField(max_length=64, blank=True)
     lease_expires_at = models.DateTimeField(null=True, blank=True)
+    claimed_at = models.DateTimeField(null=True, blank=True)
     opened_at = models.DateTimeField()
     last_seen_at = models.DateTimeField()
     expires_at = models.DateTimeField()
@@ -68,6 +73,11 @@ class Conversation(models.Model):
             models.Index(fields=["state", "expires_at"], name="conversation_expiry"),
             models.Index(fields=["state", "last_seen_at"], name="conversation_seen"),
             models.Index(fields=["lease_expires_at"], name="conversation_lease"),
+        ]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["secret_hash"], condition=~models.Q(secret_hash=""), name="conversation_secret_once"
+            ),
         ]
 
     def __str__(self) -> str:
@@ -122,6 +132,10 @@ class Turn(models.Model):
     class Meta:
         ordering = ["conversation", "index"]
         default_permissions = ()
+        indexes = [
+            models.Index(fields=["started_at"], name="turn_started"),
+            models.Index(fields=["started_at"], condition=models.Q(outcome="running"), name="turn_running"),
+        ]
         constraints = [models.UniqueConstraint(fields=["conversation", "index"], name="turn_once")]
 
     def __str__(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 from collections.abc import Mapping
@@ -51,16 +52,19 @@ class Vocero:
     tool_timeout: float
     result_chars: int
     turn_result_chars: int
+    history_turns: int
     silence_limit: float
     catalog_ttl: int
     unsafe_phone_selector: bool
     rate_bootstrap: int
+    rate_secrets: int
     rate_sockets: int
     max_conversations: int
     retention_transcripts: int
     retention_payloads: int
     retention_rows: int
     demo: bool
+    demo_badge: str
 
     @property
     def mode(self) -> str:
@@ -174,6 +178,17 @@ def checked_origin(name: str, value: str) -> str:
     return f"{parts.scheme}://{parts.netloc}".lower()
 
 
+def checked_key(name: str, value: str) -> str:
+    """The key itself, when it is a Fernet key: 32 bytes in URL-safe base64."""
+    try:
+        raw = base64.urlsafe_b64decode(value)
+    except ValueError as error:
+        raise refusal(name, "each key must be a Fernet key, 32 bytes in URL-safe base64") from error
+    if len(raw) != 32:
+        raise refusal(name, "each key must be a Fernet key, 32 bytes in URL-safe base64")
+    return value
+
+
 def environment(folder: Path) -> dict[str, str]:
     """The process's environment over the file that ENV_FILE names, by default the project's `.env`."""
     values = dict(os.environ)
@@ -219,7 +234,7 @@ def read_vocero(environment: Mapping[str, str]) -> Vocero:
         speech_model=read.text("S2S_SPEECH_MODEL"),
         backend_login_url=read.url("S2S_BACKEND_LOGIN_URL", web),
         mcp_url=read.url("S2S_MCP_URL", web),
-        token_keys=read.names("S2S_TOKEN_KEYS"),
+        token_keys=tuple(checked_key("S2S_TOKEN_KEYS", key) for key in read.names("S2S_TOKEN_KEYS")),
         conversation_ttl=read.whole("S2S_CONVERSATION_TTL", 3600, 60, 86_400),
         conversation_idle=read.whole("S2S_CONVERSATION_IDLE", 900, 30, 86_400),
         reconnect_grace=read.whole("S2S_RECONNECT_GRACE", 30, 0, 600),
@@ -231,14 +246,17 @@ def read_vocero(environment: Mapping[str, str]) -> Vocero:
         tool_timeout=read.number("S2S_TOOL_TIMEOUT", 30, 1, 600),
         result_chars=read.whole("S2S_RESULT_CHARS", 64_000, 2_000, 1_000_000),
         turn_result_chars=read.whole("S2S_TURN_RESULT_CHARS", 96_000, 2_000, 4_000_000),
+        history_turns=read.whole("S2S_HISTORY_TURNS", 12, 0, 200),
         silence_limit=read.number("S2S_SILENCE_LIMIT", 20, 2, 600),
         catalog_ttl=read.whole("S2S_CATALOG_TTL", 300, 0, 86_400),
         unsafe_phone_selector=read.flag("S2S_UNSAFE_PHONE_SELECTOR"),
         rate_bootstrap=read.whole("S2S_RATE_BOOTSTRAP", 30),
+        rate_secrets=read.whole("S2S_RATE_SECRETS", 120),
         rate_sockets=read.whole("S2S_RATE_SOCKETS", 60),
         max_conversations=read.whole("S2S_MAX_CONVERSATIONS", 200),
         retention_transcripts=read.whole("S2S_RETENTION_TRANSCRIPTS", 30, 0, 36_500),
         retention_payloads=read.whole("S2S_RETENTION_PAYLOADS", 30, 0, 36_500),
         retention_rows=read.whole("S2S_RETENTION_ROWS", 365, 0, 36_500),
         demo=read.flag("S2S_DEMO"),
+        demo_badge=read.text("S2S_DEMO_BADGE", "Local speech"),
     )

@@ -42,9 +42,11 @@ class Migration(migrations.Migration):
                 ('secret_expires_at', models.DateTimeField(blank=True, null=True)),
                 ('episode_id', models.CharField(blank=True, max_length=100)),
                 ('browser_tools', models.JSONField(blank=True, default=list)),
+                ('session', models.JSONField(blank=True, default=dict)),
                 ('generation', models.PositiveIntegerField(default=0)),
                 ('owner', models.CharField(blank=True, max_length=64)),
                 ('lease_expires_at', models.DateTimeField(blank=True, null=True)),
+                ('claimed_at', models.DateTimeField(blank=True, null=True)),
                 ('opened_at', models.DateTimeField()),
                 ('last_seen_at', models.DateTimeField()),
                 ('expires_at', models.DateTimeField()),
@@ -147,6 +149,18 @@ class Migration(migrations.Migration):
             options={
                 'ordering': ['opened_at'],
             },
+        ),
+        migrations.AddConstraint(
+            model_name='conversation',
+            constraint=models.UniqueConstraint(condition=models.Q(('secret_hash', ''), _negated=True), fields=('secret_hash',), name='conversation_secret_once'),
+        ),
+        migrations.AddIndex(
+            model_name='turn',
+            index=models.Index(fields=['started_at'], name='turn_started'),
+        ),
+        migrations.AddIndex(
+            model_name='turn',
+            index=models.Index(condition=models.Q(('outcome', 'running')), fields=['started_at'], name='turn_running'),
         ),
         migrations.AddConstraint(
             model_name='turn',
