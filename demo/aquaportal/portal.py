@@ -1,0 +1,42 @@
+"""The parts of one running portal, and what they know of the request that is being served."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import date
+
+from starlette.types import Scope
+
+from demo.aquaportal.accounts import Accounts
+from demo.aquaportal.data.records import Caller
+from demo.aquaportal.faults import Faults
+from demo.aquaportal.journal import Entry, Journal
+
+ENTRY = "aquaportal.entry"
+CALLER = "aquaportal.caller"
+
+
+def cut_nothing(_client: tuple[str, int], _abort: bool) -> None:
+    """The connections of a portal that no server runs yet."""
+
+
+@dataclass(slots=True)
+class Portal:
+    """Accounts, faults, journal and the day; `cut` ends a client's connection (aborted or flushed first)."""
+
+    accounts: Accounts = field(default_factory=Accounts)
+    faults: Faults = field(default_factory=Faults)
+    journal: Journal = field(default_factory=Journal)
+    today: Callable[[], date] = date.today
+    cut: Callable[[tuple[str, int], bool], None] = cut_nothing
+
+
+def entry_of(scope: Scope) -> Entry:
+    """The journal's entry of this request."""
+    entry: Entry = scope[ENTRY]
+    return entry
+
+
+def caller_of(scope: Scope) -> Caller:
+    """The caller whose token came with this request."""
+    caller: Caller = scope[CALLER]
+    return caller
