@@ -1,6 +1,7 @@
 """`python -m demo.aquaportal`: runs the stand-in until it is told to stop."""
 
 import argparse
+import contextlib
 import logging
 from datetime import date
 
@@ -39,7 +40,8 @@ def main() -> None:
     def announce(url: str) -> None:
         print(f"AquaPortal demo stand-in ready: login {url}/login, MCP {url}/mcp", flush=True)
 
-    build(portal, asked.host, asked.port, announce).run()
+    with contextlib.suppress(KeyboardInterrupt):
+        build(portal, asked.host, asked.port, announce).run()
 
 
 if __name__ == "__main__":

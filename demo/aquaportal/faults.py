@@ -51,7 +51,7 @@ class Fault:
 
     def strikes(self, on: str, tool: str | None) -> bool:
         """Whether it is meant for such a request."""
-        return (self.on == on or (self.on == "mcp" and on != "login")) and self.tool in (None, tool)
+        return (self.on == on or (self.on == "mcp" and on not in OUTSIDE_MCP)) and self.tool in (None, tool)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +72,7 @@ class Switches:
     __pydantic_config__ = ConfigDict(extra="forbid")
 
 
+OUTSIDE_MCP = frozenset({"login", "moved"})
 FAULT = TypeAdapter(Fault)
 SWITCHES = TypeAdapter(Switches)
 

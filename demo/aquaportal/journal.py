@@ -27,6 +27,7 @@ class Entry:
     token: str | None = None
     fault: str | None = None
     status: int | None = None
+    content_type: str | None = None
     started: bool = False
     finished: bool = False
     cancelled: bool = False

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
+from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.types import Message, Receive, Scope, Send
@@ -24,9 +25,10 @@ PAGE = "<!doctype html><title>Bad gateway</title><h1>Bad gateway</h1>"
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """An ASGI endpoint whose requests are noted and fail as the faults in force say."""
+    """An ASGI endpoint whose requests are noted and fail as the faults in force on its name say."""
 
     portal: Portal
+    name: str
     answer: Callable[[Scope, Receive, Send], Awaitable[None]]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -35,10 +37,10 @@ class Observed:
             body = await request.body()
         except ClientDisconnect:
             return
-        entry = self.portal.journal.add(entry_for(request, body))
+        entry = self.portal.journal.add(entry_for(request, decoded(body) if self.name == "mcp" else {}))
         scope[ENTRY] = entry
         watched = watch_status(self.portal, entry, send)
-        on = entry.rpc or scope["path"].strip("/")
+        on = entry.rpc or self.name
         if on != "tools/call" and (slow := self.portal.faults.take(frozenset({"slow"}), on)) is not None:
             await self.portal.faults.pause(slow.seconds)
         fault = self.portal.faults.take(HTTP_KINDS, on, entry.tool)
@@ -49,9 +51,8 @@ class Observed:
         await fail(self.portal, fault, Request(scope, receive), watched)
 
 
-def entry_for(request: Request, body: bytes) -> Entry:
-    """The journal's entry for a request: its JSON-RPC method and tool, where it has them."""
-    message = decoded(body)
+def entry_for(request: Request, message: dict[str, Any]) -> Entry:
+    """The journal's entry for a request and its JSON-RPC message, which is empty where it has none."""
     params = message.get("params")
     is_call = message.get("method") == "tools/call" and isinstance(params, dict)
     call = params if is_call and params else {}
@@ -93,11 +94,12 @@ def replay(body: bytes, receive: Receive) -> Receive:
 
 
 def watch_status(portal: Portal, entry: Entry, send: Send) -> Send:
-    """A send channel that notes the status of the answer."""
+    """A send channel that notes the status and the content type of the answer."""
 
     async def watched(message: Message) -> None:
         if message["type"] == "http.response.start":
-            portal.journal.note(entry, status=message["status"])
+            headers = Headers(raw=message["headers"])
+            portal.journal.note(entry, status=message["status"], content_type=headers.get("content-type"))
         await send(message)
 
     return watched

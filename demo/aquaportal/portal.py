@@ -15,13 +15,13 @@ ENTRY = "aquaportal.entry"
 CALLER = "aquaportal.caller"
 
 
-def cut_nothing(_client: tuple[str, int], _abort: bool) -> None:
+def cut_nothing(_client: tuple[str, int], _reset: bool) -> None:
     """The connections of a portal that no server runs yet."""
 
 
 @dataclass(slots=True)
 class Portal:
-    """Accounts, faults, journal and the day; `cut` ends a client's connection (aborted or flushed first)."""
+    """Accounts, faults, journal and the day; `cut` ends a client's connection (reset, or flushed first)."""
 
     accounts: Accounts = field(default_factory=Accounts)
     faults: Faults = field(default_factory=Faults)

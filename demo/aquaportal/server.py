@@ -1,6 +1,7 @@
 """The HTTP application of the portal, and the server that runs it on loopback."""
 
 import socket
+import struct
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
@@ -27,6 +28,9 @@ JSON to <code>/control</code>, and <code>{"clear": true}</code> to end that.</p>
 """
 
 
+RESET_ON_CLOSE = struct.pack("ii", 1, 0)
+
+
 def build_app(portal: Portal) -> Starlette:
     """The application: a page about it, login, MCP, and the control endpoint of tests."""
     endpoint = McpEndpoint(portal)
@@ -44,9 +48,9 @@ def build_app(portal: Portal) -> Starlette:
 
     routes = [
         Route("/", about),
-        Route("/login", Observed(portal, partial(answer_login, portal))),
-        Route("/mcp", Observed(portal, endpoint.answer)),
-        Route(MOVED_PATH, Observed(portal, answer_moved)),
+        Route("/login", Observed(portal, "login", partial(answer_login, portal))),
+        Route("/mcp", Observed(portal, "mcp", endpoint.answer)),
+        Route(MOVED_PATH, Observed(portal, "moved", answer_moved)),
         Route("/control", control, methods=["GET", "POST"]),
     ]
     return Starlette(routes=routes, lifespan=lifespan)
@@ -71,12 +75,14 @@ class Server(uvicorn.Server):
         host, port = self.servers[0].sockets[0].getsockname()[:2]
         self._on_ready(f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}")
 
-    def cut(self, client: tuple[str, int], abort: bool) -> None:
-        """End the connection of this client, at once or after what is written already."""
+    def cut(self, client: tuple[str, int], reset: bool) -> None:
+        """End the connection of this client: reset it, or close it after what is written already."""
         for connection in list(self.server_state.connections):
             if isinstance(connection, H11Protocol) and connection.client == tuple(client):
-                end = connection.transport.abort if abort else connection.transport.close
-                end()
+                if reset:
+                    peer: socket.socket = connection.transport.get_extra_info("socket")
+                    peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET_ON_CLOSE)
+                connection.transport.close()
 
 
 def build(portal: Portal, host: str, port: int, on_ready: Callable[[str], None]) -> Server:

@@ -87,6 +87,9 @@ async def test_a_tool_answers_over_every_form_of_the_transport(portal, mode, sta
     assert result.structured_content["series"][0]["latest"]["value"] == 8.2
     assert "8.2 milligrams per liter" in result.structured_content["speech"]
     assert "8.2" in text_of(result)
+    # A 2026 server streams only when there is something to tell before the answer.
+    streams = mode == "legacy" and not json_answers
+    assert portal.calls()[0].content_type == ("text/event-stream" if streams else "application/json")
 
 
 @pytest.mark.parametrize(
@@ -222,6 +225,7 @@ async def test_a_released_slow_tool_answers_and_reports_progress(portal):
         await asyncio.wait_for(heard.wait(), 10)
         portal.faults.release()
         assert (await call).structured_content["total"] == 10
+    assert portal.calls()[0].content_type == "text/event-stream"
 
 
 async def test_a_journal_entry_says_who_called_what_and_keeps_no_token(portal):
