@@ -38,7 +38,7 @@ demo: $(VENV)/.runtime $(if $(filter light,$(SPEECH)),,$(VENV)/.speech)
 test: $(VENV)/.dev $(VENV)/.speech $(PEERS)/.installed
 	@.ci/suite
 
-check: $(VENV)/.dev
+check: $(VENV)/.dev $(VENV)/.speech
 	@$(BIN)/ruff format --quiet --check . || { echo "Not formatted: run $(BIN)/ruff format ."; exit 1; }
 	@$(BIN)/ruff check --quiet .
 	@$(PRODUCTION) $(BIN)/mypy --no-error-summary .

@@ -160,15 +160,15 @@ def vague_name(stem: str) -> bool:
 
 
 def settings_read(text: str) -> set[str]:
-    """The names of the settings that the source of `vocero.env` reads: first arguments in capitals."""
+    """The names of the settings that the source of `vocero.env` asks its reader for."""
+    asked = (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call) and node.args)
     return {
         call.args[0].value
-        for call in ast.walk(ast.parse(text))
-        if isinstance(call, ast.Call)
-        and call.args
+        for call in asked
+        if isinstance(call.func, ast.Attribute)
+        and ast.unparse(call.func.value) in ("read", "self._env")
         and isinstance(call.args[0], ast.Constant)
         and isinstance(call.args[0].value, str)
-        and re.fullmatch(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*", call.args[0].value)
     }
 
 

@@ -181,15 +181,13 @@ def test_a_telling_name_passes(stem):
     assert not rules.vague_name(stem)
 
 
-def test_settings_are_found_by_their_capitals():
-    assert rules.settings_read('read.text("S2S_A")\nread.one_of("LOG_LEVEL", X, "INFO")\nf("lower")') == {
-        "S2S_A",
-        "LOG_LEVEL",
-    }
-    assert rules.settings_shown("# Prose=no\n#S2S_A=1\n# S2S_B=\nC=x=y\n") == {
+def test_settings_are_found_where_they_are_asked_for():
+    source = 'read.text("S2S_A")\nself._env.db_url("DATABASE_URL", default="")\nvalues.get("ENV_FILE")'
+    assert rules.settings_read(source) == {"S2S_A", "DATABASE_URL"}
+    assert rules.settings_shown("# Prose=no\n#S2S_A=1\n# S2S_B=\nDEBUG=x=y\n") == {
         "S2S_A": "1",
         "S2S_B": "",
-        "C": "x=y",
+        "DEBUG": "x=y",
     }
 
 
