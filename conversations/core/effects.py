@@ -1,0 +1,146 @@
+"""What the core asks for: frozen values that the edge performs in order. None of them waits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from conversations.core.records import Record
+
+# ---- to the speech service
+
+
+@dataclass(frozen=True, slots=True)
+class SendItem:
+    """Add this item to the conversation, under our own id."""
+
+    item: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class CreateResponse:
+    """Ask for a response; with `last`, one in which no tool may be picked any more."""
+
+    options: Mapping[str, Any] = field(default_factory=dict)
+    last: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CancelResponse:
+    """Cancel this response."""
+
+    response_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Truncate:
+    """Tell the service how much of an item was heard."""
+
+    item_id: str
+    content_index: int
+    audio_end_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieve:
+    """Ask for an item again; `event_id` marks the service's complaint, if it has one."""
+
+    item_id: str
+    event_id: str
+
+
+# ---- to the browser
+
+
+@dataclass(frozen=True, slots=True)
+class Show:
+    """Pass the service's event on as it is."""
+
+    frame: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShowDelta:
+    """Pass the event on with this delta instead of its own."""
+
+    frame: str
+    delta: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShowCut:
+    """Pass the event on with only the kept texts, by item and content index, and without the hidden items."""
+
+    frame: str
+    kept: Mapping[tuple[str, int], str]
+    hidden: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Tell:
+    """One of Vocero's own events, `vocero.…` or `error`."""
+
+    type: str
+    fields: Mapping[str, Any]
+
+
+# ---- to this process
+
+
+@dataclass(frozen=True, slots=True)
+class RunTool:
+    """Run a tool once `opened` is in the database; its outcome comes back as ToolEnded."""
+
+    call_id: str
+    name: str
+    arguments: str
+    room: int
+    opened: Record
+
+
+@dataclass(frozen=True, slots=True)
+class CancelTool:
+    """End a running tool now."""
+
+    call_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """Write this into the record."""
+
+    record: Record
+
+
+@dataclass(frozen=True, slots=True)
+class SetTimer:
+    """Fire TimerFired(name) after so many seconds; a timer of that name starts anew."""
+
+    name: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class ClearTimer:
+    """Forget that timer."""
+
+    name: str
+
+
+Effect = (
+    SendItem
+    | CreateResponse
+    | CancelResponse
+    | Truncate
+    | Retrieve
+    | Show
+    | ShowDelta
+    | ShowCut
+    | Tell
+    | RunTool
+    | CancelTool
+    | Keep
+    | SetTimer
+    | ClearTimer
+)

@@ -1,0 +1,271 @@
+"""What can happen to a live call. `frame` is the service's own JSON text, kept to be passed on.
+
+Names follow OpenAI Realtime GA. Times are epoch seconds, audio is counted in milliseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+# ---- from the speech service
+
+
+@dataclass(frozen=True, slots=True)
+class SpeechStarted:
+    """The service hears the caller begin to speak."""
+
+    frame: str
+
+
+@dataclass(frozen=True, slots=True)
+class SpeechStopped:
+    """The service hears the caller stop."""
+
+    frame: str
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What the caller said in one item, as the service transcribed it; None where it could not."""
+
+    item_id: str
+    text: str | None
+    frame: str
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseStarted:
+    """The service announces a response."""
+
+    response_id: str
+    frame: str
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    """A piece of assistant text or transcript, of one content part of one item."""
+
+    response_id: str
+    item_id: str
+    content_index: int
+    text: str
+    frame: str
+
+
+@dataclass(frozen=True, slots=True)
+class TextDone:
+    """The whole text of one content part, also where no delta came before it."""
+
+    response_id: str
+    item_id: str
+    content_index: int
+    text: str
+    frame: str
+
+
+@dataclass(frozen=True, slots=True)
+class AudioDelta:
+    """A piece of assistant audio of so many milliseconds."""
+
+    response_id: str
+    item_id: str
+    content_index: int
+    milliseconds: float
+    frame: str
+
+
+@dataclass(frozen=True, slots=True)
+class Structure:
+    """An event about the shape of a response: items and parts added or done.
+
+    `of_call` says that it is about a function call; `name` is the picked tool where the event tells it.
+    """
+
+    response_id: str
+    item_id: str
+    frame: str
+    of_call: bool = False
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionCall:
+    """The model picks a tool natively; the same call may be told several times."""
+
+    response_id: str
+    item_id: str
+    call_id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseDone:
+    """The end of a response: `completed`, `cancelled`, `failed` or `incomplete`, and why."""
+
+    response_id: str
+    status: str
+    code: str
+    calls: tuple[FunctionCall, ...]
+    frame: str
+
+
+@dataclass(frozen=True, slots=True)
+class ItemEcho:
+    """The service repeats an item of the conversation; `kind`, `role` and `name` as it says."""
+
+    item_id: str
+    kind: str
+    role: str
+    name: str
+    frame: str
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceError:
+    """The service complains; `event_id` names our event where it says so."""
+
+    code: str
+    message: str
+    event_id: str
+    frame: str
+
+
+@dataclass(frozen=True, slots=True)
+class Passing:
+    """Any other event of the service that the browser may see as it is."""
+
+    frame: str
+
+
+# ---- from the browser
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """The caller writes: the item as the allow-list left it, and its text."""
+
+    item: Mapping[str, Any]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class BrowserOutput:
+    """The browser answers a call of its own."""
+
+    call_id: str
+    output: str
+
+
+@dataclass(frozen=True, slots=True)
+class CreateAsked:
+    """The browser asks for a response, with the options it may set."""
+
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class CancelAsked:
+    """The caller presses stop."""
+
+
+@dataclass(frozen=True, slots=True)
+class TruncateAsked:
+    """The browser says where playback of an item was cut."""
+
+    item_id: str
+    content_index: int
+    audio_end_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class RetrieveAsked:
+    """The browser wants to see an item again."""
+
+    item_id: str
+    event_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """How much of an item the caller has heard."""
+
+    item_id: str
+    played_ms: int
+
+
+# ---- from this process
+
+
+@dataclass(frozen=True, slots=True)
+class ToolEnded:
+    """A tool's outcome: `completed`, or `failed` with a code; `output` is the exact text for the model."""
+
+    call_id: str
+    status: str
+    code: str
+    output: str
+    duration_ms: int
+    truncated: bool = False
+    titles: tuple[str, ...] = ()
+    excerpt: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolProgressed:
+    """How far a running tool is."""
+
+    call_id: str
+    progress: float
+    total: float | None
+    message: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class TimerFired:
+    """A timer that the core had set; `name` as in its SetTimer."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class UpstreamLost:
+    """The session at the speech service is gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The call ends here: `cause` is `disconnect`, `superseded`, or a close reason."""
+
+    cause: str
+
+
+Event = (
+    SpeechStarted
+    | SpeechStopped
+    | Heard
+    | ResponseStarted
+    | TextDelta
+    | TextDone
+    | AudioDelta
+    | Structure
+    | FunctionCall
+    | ResponseDone
+    | ItemEcho
+    | ServiceError
+    | Passing
+    | Typed
+    | BrowserOutput
+    | CreateAsked
+    | CancelAsked
+    | TruncateAsked
+    | RetrieveAsked
+    | Played
+    | ToolEnded
+    | ToolProgressed
+    | TimerFired
+    | UpstreamLost
+    | Ended
+)

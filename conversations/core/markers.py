@@ -1,0 +1,259 @@
+"""The marker grammar: streamed text in, speech and selections out. Chunking never changes the outcome.
+
+    <<<VOCERO_MCP_CALL:NAME=get_report,ARGUMENTS={"request":{"report_id":"example-id"}}>>>
+
+One selection a response: what follows it is dropped. A marker that is not exact is malformed, never repaired;
+its line is dropped. `<think>` spans are dropped.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+NAME_LIMIT = 128
+ARGUMENTS_LIMIT = 65_536
+
+_KEYWORDS = ("vocero_mcp_call", "apipilot_call", "mcp_call")
+_GRAMMARS = {"<<<VOCERO_MCP_CALL": "mcp", "<<<APIPILOT_CALL": "apipilot"}
+_WORD = "|".join(_KEYWORDS)
+_TRIGGER = re.compile(
+    rf"(?P<think><think>)|(?P<unthink></think>)|(?P<marker><+\s?(?:{_WORD})|(?<![A-Za-z0-9_<])(?:{_WORD}))",
+    re.IGNORECASE,
+)
+_TAIL = re.compile(r"(?:<{1,32}\s?/?[A-Za-z_]{0,15}|(?<![A-Za-z0-9_<])[A-Za-z_]{1,15})\Z")
+_TAIL_REACH = 64
+_TELLING = 6  # so many letters of a keyword, without a bracket before them, are hardly another word
+_BRACKETS = re.compile(r'["{}]')
+_STRING_END = re.compile(r'["\\]')
+_BAD_NAME = re.compile(r"[<>{}\"\n\r]")
+_UNTHINK = "</think>"
+
+
+@dataclass(frozen=True, slots=True)
+class Speech:
+    """Text that is for the caller."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """A complete marker: its grammar (`mcp` or `apipilot`), the exact name, the arguments as written."""
+
+    grammar: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class Malformed:
+    """Something that wanted to be a marker: `garbled`, `name`, `arguments`, `too_long` or `unfinished`."""
+
+    reason: str
+
+
+Part = Speech | Selection | Malformed
+Reader = Callable[[str, list[Part]], str]
+
+
+def neutralise(text: str) -> str:
+    """The text with markers and thinking tags disarmed, of the same length, for data sent to the model."""
+    text = re.sub(r"<(?=<)|(?<=<)<", "‹", text)
+    text = re.sub(r"<(?=/?think>)", "‹", text, flags=re.IGNORECASE)
+    return re.sub(rf"(?:{_WORD})", lambda m: m.group().replace("_", "-"), text, flags=re.IGNORECASE)
+
+
+class MarkerParser:
+    """Reads the assistant text of one response, in any pieces.
+
+    `undecided`: what is held could still become a marker. `shut`: what is read is not for the caller.
+    """
+
+    def __init__(self) -> None:
+        self._read: Reader = self._speech
+        self._held = ""
+        self._before = ""
+        self._literal = ""
+        self._after_literal: Reader = self._speech
+        self._grammar = ""
+        self._name = ""
+        self._pieces: list[str] = []
+        self._size = 0
+        self._depth = 0
+        self._in_string = False
+        self._escaped = False
+
+    @property
+    def undecided(self) -> bool:
+        if self._read == self._speech:
+            return _looks_like_marker(self._held)
+        return self._read in (self._expect, self._read_name, self._read_arguments)
+
+    @property
+    def shut(self) -> bool:
+        return self._read in (self._think, self._broken, self._closed)
+
+    @property
+    def closed(self) -> bool:
+        """A selection is complete; nothing after it counts."""
+        return self._read == self._closed
+
+    def feed(self, text: str) -> list[Part]:
+        """The parts that this piece completes."""
+        parts: list[Part] = []
+        while text:
+            text = self._read(text, parts)
+        return parts
+
+    def finish(self) -> list[Part]:
+        """The parts left at the end of the response; an unfinished marker is never released."""
+        held, self._held = self._held, ""
+        unfinished = self._read in (self._expect, self._read_name, self._read_arguments)
+        if unfinished or _looks_like_marker(held, at_end=True):
+            self._read = self._closed
+            return [Malformed("unfinished")]
+        return [Speech(held)] if held and self._read == self._speech else []
+
+    # Each reader takes what it can of the text and returns the rest.
+
+    def _speech(self, text: str, parts: list[Part]) -> str:
+        work = self._before + self._held + text
+        start = len(self._before)
+        self._held = ""
+        found = _TRIGGER.search(work, start)
+        if found is None:
+            cut = _tail_start(work, start)
+            self._say(work[start:cut], parts)
+            self._held = work[cut:]
+            return ""
+        self._say(work[start : found.start()], parts)
+        self._before = ""
+        if found["think"]:
+            self._read = self._think
+        elif found["marker"]:
+            self._open_marker(found["marker"], parts)
+        return work[found.end() :]
+
+    def _say(self, text: str, parts: list[Part]) -> None:
+        if text:
+            parts.append(Speech(text))
+            self._before = text[-1]
+
+    def _open_marker(self, opening: str, parts: list[Part]) -> None:
+        self._grammar = _GRAMMARS.get(opening, "")
+        if not self._grammar:
+            self._break("garbled", parts)
+            return
+        self._name, self._pieces, self._size = "", [], 0
+        self._depth, self._in_string, self._escaped = 0, False, False
+        self._want(":NAME=", self._read_name)
+
+    def _want(self, literal: str, then: Reader) -> None:
+        self._literal, self._after_literal = literal, then
+        self._read = self._expect
+
+    def _expect(self, text: str, parts: list[Part]) -> str:
+        size = min(len(text), len(self._literal))
+        if text[:size] != self._literal[:size]:
+            self._break("garbled", parts)
+            return text
+        self._literal = self._literal[size:]
+        if not self._literal:
+            self._read = self._after_literal
+            if self._read == self._closed:
+                parts.append(Selection(self._grammar, self._name, "".join(self._pieces)))
+        return text[size:]
+
+    def _read_name(self, text: str, parts: list[Part]) -> str:
+        name, comma, rest = text.partition(",")
+        self._name += name
+        if _BAD_NAME.search(name) or len(self._name) > NAME_LIMIT or (comma and not self._name):
+            self._break("name", parts)
+        elif comma:
+            self._want("ARGUMENTS=", self._read_arguments)
+        return rest
+
+    def _read_arguments(self, text: str, parts: list[Part]) -> str:
+        if not self._size and text[0] != "{":
+            if text[0] == ">":
+                self._want(">>>", self._closed)
+            else:
+                self._break("arguments", parts)
+            return text
+        end = self._object_end(text)
+        taken = text if end is None else text[:end]
+        self._pieces.append(taken)
+        self._size += len(taken)
+        if self._size > ARGUMENTS_LIMIT:
+            self._break("too_long", parts)
+        elif end is not None:
+            self._want(">>>", self._closed)
+        return text[len(taken) :]
+
+    def _object_end(self, text: str) -> int | None:
+        """Where the JSON object ends in this piece, as JSON says it; None where it goes on."""
+        place = 0
+        if self._escaped:
+            place, self._escaped = 1, False
+        while place < len(text):
+            found = (_STRING_END if self._in_string else _BRACKETS).search(text, place)
+            if found is None:
+                return None
+            place, mark = found.end(), found.group()
+            if mark == "\\":
+                self._escaped = place == len(text)
+                place += 1
+            elif mark == '"':
+                self._in_string = not self._in_string
+            else:
+                self._depth += 1 if mark == "{" else -1
+                if self._depth == 0:
+                    return place
+        return None
+
+    def _break(self, reason: str, parts: list[Part]) -> None:
+        self._pieces = []
+        self._read = self._broken
+        parts.append(Malformed(reason))
+
+    def _broken(self, text: str, _parts: list[Part]) -> str:
+        _, newline, rest = text.partition("\n")
+        if newline:
+            self._read, self._before = self._speech, "\n"
+        return rest
+
+    def _think(self, text: str, _parts: list[Part]) -> str:
+        work = self._held + text
+        found = work.lower().find(_UNTHINK)
+        if found < 0:
+            self._held = work[-(len(_UNTHINK) - 1) :]
+            return ""
+        self._held, self._read = "", self._speech
+        return work[found + len(_UNTHINK) :]
+
+    def _closed(self, _text: str, _parts: list[Part]) -> str:
+        return ""
+
+
+def _tail_start(work: str, start: int) -> int:
+    """Where the end of the text begins that could still grow into a marker or a thinking tag."""
+    found = _TAIL.search(work, max(start, len(work) - _TAIL_REACH))
+    if found is None:
+        return len(work)
+    tail = found.group()
+    word = tail.lstrip("<").lstrip()
+    lower = word.lower()
+    grows = any(keyword.startswith(lower) for keyword in _KEYWORDS)
+    if tail.startswith("<"):
+        grows = grows or any(tag.startswith(lower) for tag in ("think>", "/think>"))
+    return found.start() if grows else len(work)
+
+
+def _looks_like_marker(held: str, at_end: bool = False) -> bool:
+    """Whether held speech is so near a marker that its audio must wait, or at the end must be dropped."""
+    brackets = len(held) - len(held.lstrip("<"))
+    if brackets:
+        return not at_end or brackets > 1 or len(held) > 3
+    return len(held) >= _TELLING

@@ -1,0 +1,76 @@
+"""One turn: a caller's utterance and what it has caused so far."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from conversations.core.policy import Allowance, Setup
+from conversations.core.records import TurnClosed, TurnOpened
+from conversations.core.transcript import Answer
+
+
+@dataclass(slots=True)
+class Picked:
+    """A tool that the model picked in this turn, and what became of it.
+
+    `service_call_id` is empty for a marker. `output` is the exact text for the model once there is one; with
+    `sent` the model has it.
+    """
+
+    call_id: str
+    turn_id: str
+    turn_index: int
+    sequence: int
+    service_call_id: str
+    name: str
+    selection: str
+    generation: int
+    browser_owned: bool = False
+    digest: str = ""
+    output: str | None = None
+    sent: bool = False
+    ref: str = ""
+    running: bool = False
+
+
+@dataclass(slots=True)
+class Turn:
+    """`batch` holds the calls that the next response waits for; after `last` no tool may be picked."""
+
+    turn_id: str
+    index: int
+    origin: str
+    started_at: float
+    allowance: Allowance
+    caller_text: str = ""
+    caller_done_at: float | None = None
+    answered_at: float | None = None
+    answer: Answer = field(default_factory=Answer)
+    batch: list[Picked] = field(default_factory=list)
+    picks: int = 0
+    responded: bool = False
+    cut: bool = False
+    browser_asked: bool = False
+    last: bool = False
+    malformed: bool = False
+
+    def opened(self, setup: Setup) -> TurnOpened:
+        return TurnOpened(self.turn_id, setup.conversation_id, self.index, self.origin, self.started_at)
+
+    def closed(self, outcome: str, now: float, code: str = "", ref: str = "") -> TurnClosed:
+        return TurnClosed(
+            turn_id=self.turn_id,
+            outcome=outcome,
+            caller_text=self.caller_text,
+            heard_text=self.answer.heard(self.cut),
+            at=now,
+            caller_done_at=self.caller_done_at,
+            answered_at=self.answered_at,
+            code=code,
+            ref=ref,
+        )
+
+
+def open_turn(setup: Setup, index: int, origin: str, started_at: float) -> Turn:
+    """A new turn of `origin` `voice` or `text`."""
+    return Turn(setup.new_id("turn"), index, origin, started_at, Allowance(setup.limits))
