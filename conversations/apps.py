@@ -5,5 +5,5 @@ from django.apps import AppConfig
 
 class ConversationsConfig(AppConfig):
     name = "conversations"
-    verbose_name = "Conversations"
+    verbose_name = "Calls"
     default_auto_field = "django.db.models.BigAutoField"

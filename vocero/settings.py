@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from django.templatetags.static import static
+
 from vocero import env, policy
 from vocero.logs import logging_config
 
@@ -130,10 +132,27 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 262_144
 LOGGING = logging_config(LOG_LEVEL)
 LOGGING_CONFIG = "vocero.logs.configure"
 
+LOGIN_REDIRECT_URL = "admin:index"  # The only pages with a login are the operators'.
 UNFOLD = {
     "SITE_TITLE": "Vocero",
     "SITE_HEADER": "Vocero",
+    "SITE_SUBHEADER": "Operators",
     "SITE_SYMBOL": "graphic_eq",
-    "SHOW_HISTORY": True,
-    "SHOW_VIEW_ON_SITE": True,
+    "STYLES": [lambda request: static("conversations/admin/vocero.css")],
+    "SIDEBAR": {"navigation": "conversations.admin.navigation.sidebar"},
+    "COLORS": {
+        "primary": {
+            "50": "oklch(97.5% .015 230)",
+            "100": "oklch(94.5% .03 230)",
+            "200": "oklch(89.5% .06 230)",
+            "300": "oklch(82% .1 231)",
+            "400": "oklch(73% .12 233)",
+            "500": "oklch(63% .13 235)",
+            "600": "oklch(53% .125 238)",
+            "700": "oklch(46% .11 240)",
+            "800": "oklch(39.5% .09 242)",
+            "900": "oklch(34% .075 244)",
+            "950": "oklch(25% .055 246)",
+        },
+    },
 }

@@ -1,0 +1,9 @@
+"""The operators' pages: everything to look at, a few things to do."""
+
+from django.contrib import admin
+
+from conversations.admin import api_keys, conversations, people, phone_links, tool_calls
+
+admin.site.index_title = "Start here"
+
+__all__ = ["api_keys", "conversations", "people", "phone_links", "tool_calls"]

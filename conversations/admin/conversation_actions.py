@@ -1,0 +1,109 @@
+"""What an operator can do to conversations: end one or some, and clean up. Each asks once and is logged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.admin import helpers
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.utils import timezone
+
+from conversations import lifecycle
+from conversations.admin.log import note, note_about_all
+from conversations.models import Conversation
+from tools.admin import ReadOnlyAdmin
+
+OPERATOR = Conversation.CloseReason.OPERATOR.value
+CONSEQUENCES = (
+    "Its call ends at once wherever it runs, running tools are told to stop, and the caller's session token "
+    "is erased. The record stays."
+)
+_AT_ONCE = 200
+
+
+def end_one(pages: ReadOnlyAdmin, request: HttpRequest, conversation_id: UUID) -> HttpResponse:
+    """Asks once, then closes this conversation; raises PermissionDenied and Http404."""
+    if not request.user.has_perm("conversations.end_conversation"):
+        raise PermissionDenied
+    conversation = Conversation.objects.filter(pk=conversation_id).first()
+    if conversation is None:
+        raise Http404
+    back = reverse("admin:conversations_conversation_change", args=[conversation.pk])
+    if request.method == "POST":
+        end(request, [conversation])
+        return HttpResponseRedirect(back)
+    context = {
+        "original": conversation,
+        "question": f"End the conversation of {conversation.caller_name or 'an anonymous caller'}?",
+        "lines": [CONSEQUENCES],
+        "button": "Yes, end it",
+        "cancel": back,
+    }
+    return pages.page(request, "admin/confirm.html", "End a conversation", context)
+
+
+def end_selected(
+    pages: ReadOnlyAdmin, request: HttpRequest, rows: QuerySet[Conversation]
+) -> HttpResponse | None:
+    """Asks once with the counts, then closes the selected conversations that are open."""
+    still_open = rows.filter(state=Conversation.State.OPEN)
+    back = reverse("admin:conversations_conversation_changelist")
+    if request.POST.get("confirmed"):
+        end(request, still_open.order_by("opened_at")[:_AT_ONCE])
+        return HttpResponseRedirect(back)
+    selected, ending = rows.count(), still_open.count()
+    hidden = [("action", "end_selected"), ("confirmed", "yes")]
+    hidden += [
+        (helpers.ACTION_CHECKBOX_NAME, pk) for pk in request.POST.getlist(helpers.ACTION_CHECKBOX_NAME)
+    ]
+    hidden += [("select_across", request.POST.get("select_across", "0"))]
+    context = {
+        "question": "End the selected conversations?",
+        "lines": [CONSEQUENCES.replace("Its call ends", "Their calls end")],
+        "facts": [
+            ("Selected", selected),
+            ("Open, these will be ended", min(ending, _AT_ONCE)),
+            ("Closed already, nothing happens to these", selected - ending),
+        ],
+        "hidden": hidden,
+        "button": "Yes, end them" if ending else "",
+        "cancel": back,
+    }
+    return pages.page(request, "admin/confirm.html", "End conversations", context)
+
+
+def end(request: HttpRequest, conversations: QuerySet[Conversation] | list[Conversation]) -> None:
+    """Closes them, logs each that was still open, and tells the operator."""
+    ended = [row for row in conversations if lifecycle.close(str(row.pk), OPERATOR)]
+    note(request, ended, "Ended the conversation.")
+    if ended:
+        messages.success(request, f"Ended {counted(len(ended), 'conversation')}.")
+    else:
+        messages.info(request, "Nothing to end: it was closed already.")
+
+
+def counted(count: int, what: str) -> str:
+    """`1 conversation`, `2 conversations`."""
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def clean_up(pages: ReadOnlyAdmin, request: HttpRequest) -> HttpResponse:
+    """Shows what a cleanup would change, then does it once it is confirmed."""
+    back = reverse("admin:conversations_conversation_changelist")
+    now = timezone.now()
+    if request.method == "POST":
+        swept = lifecycle.sweep(now)
+        note_about_all(request, Conversation, "Cleanup", said(swept.changed))
+        return HttpResponseRedirect(back)
+    return pages.page(
+        request, "admin/confirm.html", "Clean up", {"facts": list(lifecycle.waiting(now).items())}
+    )
+
+
+def said(changed: Mapping[str, int]) -> str:
+    return ", ".join(f"{name}: {count}" for name, count in changed.items())

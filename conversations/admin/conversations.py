@@ -1,0 +1,146 @@
+"""The list of conversations and what an operator can do with them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from django.contrib import admin
+from django.db.models import Count, IntegerField, OuterRef, QuerySet, Subquery, Value
+from django.db.models.functions import Coalesce
+from django.http import HttpRequest, HttpResponse
+from django.urls import path
+from django.utils.html import format_html
+from unfold.decorators import action, display
+
+from conversations.admin import conversation_actions
+from conversations.admin.conversation_page import conversation_page, state_word
+from conversations.admin.filters import (
+    StateFilter,
+    TroubleFilter,
+    broken_calls,
+    broken_turns,
+    conversations_found,
+)
+from conversations.models import Conversation, ToolCall, Turn
+from tools.admin import ReadOnlyAdmin, moment
+
+
+def counted(rows: QuerySet[Any]) -> Coalesce:
+    """How many of these rows a conversation has, by a subquery of its own: no join multiplies another."""
+    mine = rows.filter(conversation=OuterRef("pk")).order_by().values("conversation")
+    count = mine.annotate(count=Count("*")).values("count")
+    return Coalesce(Subquery(count, output_field=IntegerField()), Value(0))
+
+
+@admin.register(Conversation)
+class ConversationAdmin(ReadOnlyAdmin):
+    """Every caller's conversations; ending them is the one thing that can be done."""
+
+    detail_template = "admin/conversations/conversation/page.html"
+    empty_words = "No conversation yet. The first one shows up here as soon as a caller opens the page."
+    list_display = (
+        "caller",
+        "status",
+        "ended",
+        "turn_count",
+        "call_count",
+        "failures",
+        "last_activity",
+        "opened",
+        "kind",
+    )
+    list_filter = (StateFilter, TroubleFilter, "mode", "close_reason", "opened_at")
+    search_fields = ("id",)
+    search_help_text = "Caller's name, id or ref"
+    sortable_by = ("opened",)
+    actions = ("end_selected",)
+    actions_list = ("cleanup",)
+
+    def get_urls(self) -> list[Any]:
+        end = self.admin_site.admin_view(self.end)
+        return [
+            path("<uuid:conversation_id>/end/", end, name="conversations_conversation_end"),
+            *super().get_urls(),
+        ]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Conversation]:
+        rows: QuerySet[Conversation] = super().get_queryset(request)
+        return rows.defer("browser_hash", "secret_hash")
+
+    def listed(self, rows: QuerySet[Conversation]) -> QuerySet[Conversation]:
+        return rows.annotate(
+            turns_made=counted(Turn.objects.all()),
+            calls_made=counted(ToolCall.objects.all()),
+            turns_failed=counted(broken_turns()),
+            calls_failed=counted(broken_calls()),
+        )
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Conversation], search_term: str
+    ) -> tuple[QuerySet[Conversation], bool]:
+        term = search_term.strip()
+        return queryset.filter(conversations_found(term)) if term else queryset, False
+
+    def detail(self, request: HttpRequest, obj: Conversation) -> Mapping[str, object]:
+        return conversation_page(request, obj)
+
+    def has_end_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("conversations.end_conversation")
+
+    def has_cleanup_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("conversations.run_cleanup")
+
+    def end(self, request: HttpRequest, conversation_id: UUID) -> HttpResponse:
+        return conversation_actions.end_one(self, request, conversation_id)
+
+    @admin.action(permissions=["end"], description="End the selected conversations")
+    def end_selected(self, request: HttpRequest, rows: QuerySet[Conversation]) -> HttpResponse | None:
+        return conversation_actions.end_selected(self, request, rows)
+
+    @action(permissions=["cleanup"], description="Clean up", icon="cleaning_services", url_path="cleanup")
+    def cleanup(self, request: HttpRequest) -> HttpResponse:
+        return conversation_actions.clean_up(self, request)
+
+    @display(description="Caller")
+    def caller(self, row: Conversation) -> str:
+        return format_html(
+            '<span class="vo-caller">{}</span> <span class="vo-mono vo-soft">{}</span>',
+            row.caller_name or "Anonymous",
+            str(row.id)[:8],
+        )
+
+    @display(description="State", label={"live": "success", "open": "info", "closed": ""})
+    def status(self, row: Conversation) -> str:
+        return state_word(row)
+
+    @display(description="Turns")
+    def turn_count(self, row: Any) -> int:
+        return int(row.turns_made)
+
+    @display(description="Tool calls")
+    def call_count(self, row: Any) -> int:
+        return int(row.calls_made)
+
+    @display(description="Failed")
+    def failures(self, row: Any) -> str:
+        parts = [(row.turns_failed, "turn"), (row.calls_failed, "call")]
+        said = ", ".join(f"{count} {what}{'s' if count > 1 else ''}" for count, what in parts if count)
+        return format_html('<span class="vo-tone-bad vo-nowrap">{}</span>', said) if said else "—"
+
+    @display(description="Last activity (UTC)")
+    def last_activity(self, row: Conversation) -> str:
+        return moment(row.last_seen_at)
+
+    @display(description="Mode")
+    def kind(self, row: Conversation) -> str:
+        return row.mode
+
+    @display(description="Opened (UTC)", ordering="opened_at")
+    def opened(self, row: Conversation) -> str:
+        return moment(row.opened_at)
+
+    @display(description="Closed because")
+    def ended(self, row: Conversation) -> str:
+        return row.close_reason.replace("_", " ") or "—"

@@ -1,0 +1,80 @@
+"""What the codes of the audit mean, in sentences for an operator."""
+
+from __future__ import annotations
+
+CALL_CODES = {
+    "unknown_tool": "The model asked for a tool that is not offered to this caller.",
+    "invalid_arguments": "The model's arguments do not fit the tool's schema, so nothing was sent.",
+    "malformed_selection": "The model wrote a tool selection that cannot be read, so nothing was run.",
+    "duplicate_call": "The same tool with the same arguments had already run in this turn.",
+    "call_limit": "The turn had used all its tool calls.",
+    "result_budget": "The turn had no room left for another result.",
+    "confirmation_declined": "The caller said no.",
+    "confirmation_timeout": "The caller did not answer the confirmation in time.",
+    "timeout": "The tool did not answer in time.",
+    "tool_error": "The tool itself reported an error.",
+    "unauthorized": "The backend no longer accepts the caller's session, so the conversation was closed.",
+    "forbidden": "The caller has no permission for this at the backend.",
+    "unavailable": "The tool's service could not be reached or answered with a server error.",
+    "connection_lost": "The process or the connection that ran this tool went away before the answer came.",
+    "cancelled": "The turn moved on (new speech, a hang-up, a cleanup) and the tool was told to stop.",
+    "stale": "The turn moved on before this tool was started.",
+    "outcome_unknown": "The turn moved on, but the tool's server could not be told to stop; it may be done.",
+    "internal": "Vocero itself failed; the log has the details under this reference.",
+}
+TURN_CODES = {
+    **CALL_CODES,
+    "cancelled": "The turn was cancelled before an answer was heard.",
+    "connection_lost": "The process that held this call went away in the middle of the turn.",
+    "unavailable": "A service that the answer needs could not be reached.",
+}
+TURN_OUTCOMES = {
+    "running": ("running", "live", "This turn is still running."),
+    "done": ("answered", "good", ""),
+    "interrupted": ("interrupted", "warn", "The caller spoke over the answer; it was cut at the mark."),
+    "cancelled": ("cancelled", "quiet", "The turn ended before its answer was finished."),
+    "failed": ("failed", "bad", "The caller heard an apology or saw an error."),
+}
+CLOSE_REASONS = {
+    "caller_cleanup": "The caller, or their page, ended it.",
+    "superseded": "The same browser started a conversation for another caller.",
+    "expired": "It reached its longest allowed time.",
+    "idle": "Nothing was heard from the caller for too long.",
+    "auth_expired": "The backend no longer accepted the caller's session.",
+    "operator": "An operator ended it.",
+    "error": "It ended because of an error.",
+}
+MODES = {
+    "mcp": "AquaPortal tools over MCP",
+    "apipilot": "Tools over the ApiPilot bridge",
+    "plain": "No tools, a plain voice relay",
+}
+SELECTIONS = {
+    "native": "native function call",
+    "marker": "marker in the assistant's text",
+    "brain": "a brain's model API",
+}
+ORIGINS = {"voice": "spoken", "text": "typed", "http": "over HTTP"}
+# Ends that belong to a normal conversation: the caller changed their mind, nothing broke.
+QUIET_CODES = ("cancelled", "stale")
+
+
+def call_outcome(status: str, code: str) -> tuple[str, str]:
+    """The word and the tone (`good`, `bad`, `warn`, `quiet`, `live`) of a tool call."""
+    if status != "failed":
+        return ("running", "live") if status == "running" else ("completed", "good")
+    if code in QUIET_CODES:
+        return code, "quiet"
+    return code or "failed", "warn" if code == "outcome_unknown" else "bad"
+
+
+def call_sentence(code: str) -> str:
+    """What happened to a tool call; empty where nothing did."""
+    return CALL_CODES.get(code, f"It ended with the code “{code}”." if code else "")
+
+
+def turn_sentence(outcome: str, code: str) -> str:
+    """What happened to a turn; empty for one that was simply answered."""
+    if not code:
+        return TURN_OUTCOMES.get(outcome, ("", "", ""))[2]
+    return TURN_CODES.get(code, f"It ended with the code “{code}”.")

@@ -1,0 +1,210 @@
+"""The operators' page of the cached catalog, and the read-only admin that every list of rows stands on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.contrib import admin
+from django.contrib.admin import SimpleListFilter
+from django.contrib.admin.utils import unquote
+from django.core.exceptions import PermissionDenied
+from django.db.models import Func, IntegerField, Model, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.utils import timezone
+from django.utils.html import format_html
+from unfold.admin import ModelAdmin
+from unfold.decorators import display
+from unfold.views import ChangeList
+
+from tools import sentences
+from tools.models import CatalogSnapshot
+
+SHOWN_CHARS = 40_000
+
+
+def pretty(value: object, limit: int = SHOWN_CHARS) -> str:
+    """Indented JSON of at most `limit` characters; the last line says how much is missing."""
+    text = json.dumps(value, indent=2, ensure_ascii=False, default=str)
+    if len(text) <= limit:
+        return text
+    return f"{text[:limit]}\n… {len(text) - limit:,} more characters are not shown here."
+
+
+def moment(at: datetime | None) -> str:
+    """`30 Nov 10:42:07`, in UTC as all times of the admin; another year than this one is named."""
+    if at is None:
+        return "—"
+    local = timezone.localtime(at)
+    return (
+        f"{local:%d %b %H:%M:%S}" if local.year == timezone.localtime().year else f"{local:%d %b %Y %H:%M:%S}"
+    )
+
+
+class RowList(ChangeList):
+    """A list whose extra columns are asked for only where rows are shown, never where they are counted."""
+
+    def get_queryset(
+        self, request: HttpRequest, exclude_parameters: list[str] | None = None
+    ) -> QuerySet[Any]:
+        return self.model_admin.listed(super().get_queryset(request, exclude_parameters))
+
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        if not self.query and not self.has_active_filters:
+            self.full_result_count = self.result_count
+
+
+class ReadOnlyAdmin(ModelAdmin):
+    """A list and a page for each row, both to look at; `detail_template` shows what `detail` returns."""
+
+    detail_template = ""
+    empty_words = "Nothing here yet."
+    show_full_result_count = False
+    list_fullwidth = True
+    list_per_page = 50
+    list_max_show_all = 50
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
+        """Only what the filters ask for; `?excerpt__contains=` would tell what somebody may not read."""
+        return lookup.partition("__")[0] in {filter_parameter(each) for each in self.list_filter}
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[RowList]:
+        return RowList
+
+    def listed(self, rows: QuerySet[Any]) -> QuerySet[Any]:
+        """The rows of the list with what its columns need."""
+        return rows
+
+    def detail(self, request: HttpRequest, obj: Any) -> Mapping[str, object]:
+        """What the template needs besides `original`."""
+        return {}
+
+    def changeform_view(
+        self,
+        request: HttpRequest,
+        object_id: str | None = None,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        """The page of one row; raises PermissionDenied, and leads elsewhere where there is no such row."""
+        if object_id is None or request.method != "GET" or not self.has_view_permission(request):
+            raise PermissionDenied
+        obj = self.get_object(request, unquote(object_id))
+        if obj is None:
+            leave: HttpResponse = self._get_obj_does_not_exist_redirect(request, self.opts, object_id)
+            return leave
+        context = {"original": obj, "back": self.get_preserved_filters(request), **self.detail(request, obj)}
+        return self.page(request, self.detail_template, str(obj), context)
+
+    def page(
+        self, request: HttpRequest, template: str, title: str, context: Mapping[str, object]
+    ) -> TemplateResponse:
+        """A page of this admin around a template of ours."""
+        request.current_app = self.admin_site.name  # type: ignore[attr-defined]
+        shell = {**self.admin_site.each_context(request), "opts": self.opts, "title": title}
+        return TemplateResponse(request, template, {**shell, **context})
+
+
+def filter_parameter(declared: object) -> str:
+    """The parameter of one entry of `list_filter`."""
+    if isinstance(declared, type) and issubclass(declared, SimpleListFilter):
+        return declared.parameter_name or ""
+    return str(declared[0] if isinstance(declared, tuple) else declared)
+
+
+class ArrayLength(Func):
+    """How many members a JSON array has, counted in the database."""
+
+    function = "jsonb_array_length"
+    output_field = IntegerField()
+
+    def as_sqlite(self, compiler: Any, connection: Any, **extra: Any) -> tuple[str, Any]:
+        return super().as_sql(compiler, connection, function="json_array_length", **extra)
+
+
+@dataclass(frozen=True, slots=True)
+class ShownTool:
+    """A tool of the catalog as an operator reads it; the schemas are indented JSON."""
+
+    name: str
+    description: str
+    parameters: str
+    output_schema: str
+
+
+def shown_tools(tools: Sequence[Mapping[str, Any]]) -> list[ShownTool]:
+    """What a snapshot's tools look like on its page."""
+    return [
+        ShownTool(
+            name=str(tool.get("name", "")),
+            description=str(tool.get("description") or ""),
+            parameters=pretty(tool.get("parameters")),
+            output_schema=pretty(tool["output_schema"]) if tool.get("output_schema") else "",
+        )
+        for tool in tools
+    ]
+
+
+@admin.register(CatalogSnapshot)
+class CatalogAdmin(ReadOnlyAdmin):
+    """The tools that each caller's credential was offered, with their whole schemas."""
+
+    detail_template = "admin/tools/catalogsnapshot/page.html"
+    empty_words = "No catalog has been fetched yet. The first caller with a session at the backend fills it."
+    list_display = ("caller", "source", "offered", "turned_away", "fetched", "fresh", "error")
+    list_filter = ("source",)
+    search_fields = ("caller_fingerprint__startswith",)
+    search_help_text = "Fingerprint's first letters"
+    sortable_by = ("fetched",)
+
+    def listed(self, rows: QuerySet[CatalogSnapshot]) -> QuerySet[CatalogSnapshot]:
+        return rows.defer("tools", "refused").annotate(
+            offered_count=ArrayLength("tools"), refused_count=ArrayLength("refused")
+        )
+
+    def detail(self, request: HttpRequest, obj: CatalogSnapshot) -> Mapping[str, object]:
+        return {
+            "tools": shown_tools(obj.tools),
+            "fetched": moment(obj.fetched_at),
+            "expires": moment(obj.expires_at),
+            "is_fresh": obj.expires_at > timezone.now(),
+            "error_words": sentences.for_discovery(obj.last_error, obj.source) if obj.last_error else "",
+        }
+
+    @display(description="Caller's fingerprint")
+    def caller(self, row: CatalogSnapshot) -> str:
+        return format_html('<span class="vo-mono">{}</span>', row.caller_fingerprint[:12])
+
+    @display(description="Tools")
+    def offered(self, row: Any) -> int:
+        return int(row.offered_count)
+
+    @display(description="Refused")
+    def turned_away(self, row: Any) -> str:
+        return str(row.refused_count) if row.refused_count else "—"
+
+    @display(description="Fetched (UTC)", ordering="fetched_at")
+    def fetched(self, row: CatalogSnapshot) -> str:
+        return moment(row.fetched_at)
+
+    @display(description="State", label={"fresh": "success", "expired": "warning"})
+    def fresh(self, row: CatalogSnapshot) -> str:
+        return "fresh" if row.expires_at > timezone.now() else "expired"
+
+    @display(description="Last error")
+    def error(self, row: CatalogSnapshot) -> str:
+        return row.last_error or "—"
