@@ -93,7 +93,9 @@ def kept_secrets(folder: Path) -> Secrets:
     return Secrets(secret_key, password, new)
 
 
-def server_environment(base: Mapping[str, str], ports: Ports, kept: Secrets, var: Path) -> dict[str, str]:
+def server_environment(
+    base: Mapping[str, str], ports: Ports, kept: Secrets, var: Path, light: bool
+) -> dict[str, str]:
     """The settings of the demo's server over the given environment; a `.env` of the project is not read."""
     return {
         **base,
@@ -111,6 +113,7 @@ def server_environment(base: Mapping[str, str], ports: Ports, kept: Secrets, var
         "S2S_MCP_URL": f"http://127.0.0.1:{ports.portal}/mcp",
         "S2S_UNSAFE_PHONE_SELECTOR": "true",
         "S2S_DEMO": "true",
+        "S2S_DEMO_BADGE": "Demo without speech models: type" if light else "Local speech",
     }
 
 
@@ -187,7 +190,7 @@ def run(asked: argparse.Namespace, stop: Event, children: list[Child]) -> None:
     children.append(portal)
     speech = start(speech_program(ports, light), os.environ, logs / "speech.log")
     children.append(speech)
-    environment = server_environment(os.environ, ports, kept, asked.var)
+    environment = server_environment(os.environ, ports, kept, asked.var, light)
     server = start(server_program(ports, kept, asked.var), environment, logs / "server.log")
     children.append(server)
     wait_ready(portal, stop, LIMITS["portal"])

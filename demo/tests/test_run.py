@@ -100,7 +100,7 @@ def test_the_password_is_new_only_at_the_first_start(tmp_path):
 
 def test_the_server_is_pointed_at_the_stand_ins_whatever_the_environment_says(tmp_path):
     base = {"PATH": "/bin", "S2S_MCP_URL": "https://real.example", "DEBUG": "true", "REDIS_URL": "redis://x"}
-    made = run.server_environment(base, PORTS, KEPT, tmp_path)
+    made = run.server_environment(base, PORTS, KEPT, tmp_path, light=False)
     assert made["S2S_MCP_URL"] == "http://127.0.0.1:4001/mcp"
     assert made["S2S_BACKEND_LOGIN_URL"] == "http://127.0.0.1:4001/login"
     assert made["S2S_SPEECH_URL"] == "ws://127.0.0.1:4002/v1/realtime"
@@ -111,8 +111,15 @@ def test_the_server_is_pointed_at_the_stand_ins_whatever_the_environment_says(tm
 
 
 def test_a_way_of_picking_tools_can_be_tried_on_the_demo(tmp_path):
-    made = run.server_environment({"S2S_TOOL_SELECTION": "marker"}, PORTS, KEPT, tmp_path)
+    made = run.server_environment({"S2S_TOOL_SELECTION": "marker"}, PORTS, KEPT, tmp_path, light=False)
     assert made["S2S_TOOL_SELECTION"] == "marker"
+
+
+def test_the_page_says_when_there_are_no_speech_models(tmp_path):
+    badges = [
+        run.server_environment({}, PORTS, KEPT, tmp_path, light)["S2S_DEMO_BADGE"] for light in (True, False)
+    ]
+    assert badges == ["Demo without speech models: type", "Local speech"]
 
 
 def test_light_is_asked_of_the_speech_service():

@@ -31,7 +31,7 @@ def prose() -> list[Path]:
         *(ROOT / ".ci").iterdir(),
     ]
     named = [ROOT / name for name in ("Makefile", ".env.example", ".gitignore")]
-    return [*sources(".py", ".js", ".css", ".html", ".md", ".toml", ".txt"), *folders, *named]
+    return [*sources(".py", ".js", ".mjs", ".css", ".html", ".md", ".toml", ".txt"), *folders, *named]
 
 
 def name(path: Path) -> str:
@@ -53,7 +53,7 @@ def test_the_project_is_really_read():
 
 
 def test_no_file_is_longer_than_400_lines():
-    assert offences(sources(".py", ".js"), rules.long_file) == []
+    assert offences(sources(".py", ".js", ".mjs"), rules.long_file) == []
 
 
 def test_no_function_is_longer_than_40_code_lines():
@@ -83,12 +83,12 @@ def test_no_test_sleeps():
 
 
 def test_no_module_has_a_name_that_says_nothing():
-    assert [name(path) for path in sources(".py", ".js") if rules.vague_name(path.stem)] == []
+    assert [name(path) for path in sources(".py", ".js", ".mjs") if rules.vague_name(path.stem)] == []
 
 
 def test_every_module_opens_with_a_line_on_what_lives_there():
     assert offences(sources(".py"), rules.missing_opening) == []
-    assert offences(sources(".js"), rules.missing_script_opening) == []
+    assert offences(sources(".js", ".mjs"), rules.missing_script_opening) == []
 
 
 def test_no_file_holds_a_note_for_later():
