@@ -1,0 +1,100 @@
+/** The HTTP side of the server: conversations, and errors as one kind of value. */
+
+/**
+ * @typedef {import("./types.js").Conversation} Conversation
+ * @typedef {import("./types.js").PastTurn} PastTurn
+ * @typedef {{link: string} | {phone: string} | Record<string, never>} Identity who is calling; `{}` is whoever this browser was
+ */
+
+const PATIENCE_MS = 30_000;
+
+/** The server said no, or nothing: `code` is a key of the problem table. */
+export class ApiError extends Error {
+  /**
+   * @param {string} code
+   * @param {{status?: number, ref?: string, retryMs?: number | null}} [more]
+   */
+  constructor(code, { status = 0, ref = "", retryMs = null } = {}) {
+    super(code);
+    this.code = code;
+    this.status = status;
+    this.ref = ref;
+    this.retryMs = retryMs;
+  }
+}
+
+/**
+ * @param {string} name
+ * @returns {string}
+ */
+function cookie(name) {
+  const found = document.cookie.split("; ").find((pair) => pair.startsWith(`${name}=`));
+  return found ? decodeURIComponent(found.slice(name.length + 1)) : "";
+}
+
+/** @type {Record<number, string>} */
+const BY_STATUS = { 401: "login_required", 403: "forbidden", 404: "no_conversation", 429: "rate_limited" };
+
+/**
+ * @param {Response} response
+ * @returns {Promise<ApiError>}
+ */
+async function errorOf(response) {
+  const { status } = response;
+  const seconds = Number(response.headers.get("Retry-After"));
+  const retryMs = seconds > 0 ? seconds * 1000 : null;
+  const body = await response.json().catch(() => ({}));
+  const code = typeof body.code === "string" ? body.code : (BY_STATUS[status] ?? "unexpected");
+  return new ApiError(code, { status, ref: typeof body.request_id === "string" ? body.request_id : "", retryMs });
+}
+
+/**
+ * @param {string} path
+ * @param {RequestInit} [options]
+ * @returns {Promise<any>} the JSON body
+ * @throws {ApiError}
+ */
+async function request(path, options = {}) {
+  const signal = AbortSignal.timeout(PATIENCE_MS);
+  /** @type {Response} */
+  let response;
+  try {
+    response = await fetch(path, { credentials: "same-origin", cache: "no-store", signal, ...options });
+  } catch {
+    throw new ApiError("unreachable");
+  }
+  if (!response.ok) throw await errorOf(response);
+  return response.json().catch(() => {
+    throw new ApiError("unexpected", { status: response.status });
+  });
+}
+
+/** Reads and opens conversations for this browser. */
+export class Api {
+  #csrfCookie;
+
+  /** @param {string} csrfCookie its name */
+  constructor(csrfCookie) {
+    this.#csrfCookie = csrfCookie;
+  }
+
+  /**
+   * @param {Identity} identity
+   * @returns {Promise<Conversation>} a new one, or this browser's open one
+   */
+  bootstrap(identity) {
+    return request("/api/conversations", {
+      method: "POST",
+      headers: { "Content-Type": "application/json", "X-CSRFToken": cookie(this.#csrfCookie) },
+      body: JSON.stringify(identity),
+    });
+  }
+
+  /**
+   * @param {string} id
+   * @returns {Promise<Conversation & {turns?: PastTurn[]}>}
+   */
+  conversation(id) {
+    return request(`/api/conversations/${encodeURIComponent(id)}`);
+  }
+}

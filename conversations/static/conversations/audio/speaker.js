@@ -1,0 +1,177 @@
+/** The loudspeaker: plays answers, stops at once, and knows what was heard. */
+
+/**
+ * @typedef {import("./queue.js").Chunk} Chunk
+ * @typedef {import("./queue.js").Cut} Cut
+ * @typedef {object} Hearer
+ * @property {(playing: boolean) => void} onPlaying
+ * @property {(level: number, item: string, content: number, playedMs: number) => void} onProgress
+ * @property {(item: string, content: number, playedMs: number) => void} onFinished
+ * @property {(blocked: boolean) => void} onBlocked
+ */
+
+const ANSWER_MS = 300;
+const RESUME_MS = 400;
+const WAITING_LIMIT = 3000;
+
+/** @param {number} ms */
+const after = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/**
+ * Through an <audio> element, which the echo canceller and the output picker know; else straight out.
+ * @param {AudioContext} context
+ * @param {AudioNode} node
+ * @param {HTMLAudioElement} element
+ */
+async function route(context, node, element) {
+  try {
+    const exit = context.createMediaStreamDestination();
+    node.connect(exit);
+    element.srcObject = exit.stream;
+    await element.play();
+  } catch (error) {
+    if (error instanceof Error && error.name === "NotAllowedError") throw error;
+    node.disconnect();
+    element.srcObject = null;
+    node.connect(context.destination);
+  }
+}
+
+/** Makes its audio context on first use; a browser may want a press of the person before that. */
+export class Speaker {
+  #worklet;
+  #element;
+  #hearer;
+  /** @type {AudioContext | null} */
+  #context = null;
+  /** @type {AudioWorkletNode | null} */
+  #node = null;
+  /** @type {any[]} */
+  #waiting = [];
+  /** @type {Map<number, (cuts: Cut[]) => void>} */
+  #flushes = new Map();
+  #flushId = 0;
+  #broken = false;
+
+  /**
+   * @param {string} worklet address of the playback worklet
+   * @param {HTMLAudioElement} element
+   * @param {Hearer} hearer
+   */
+  constructor(worklet, element, hearer) {
+    this.#worklet = worklet;
+    this.#element = element;
+    this.#hearer = hearer;
+  }
+
+  /** Call it from a press or a key: only then may a page make sound. */
+  async unlock() {
+    if (!globalThis.AudioWorkletNode) return;
+    if (!this.#context) await this.#make();
+    await this.#wake();
+  }
+
+  /** @param {Chunk} chunk */
+  play(chunk) {
+    this.#order({ type: "push", chunk });
+    if (!this.#context && !this.#broken) void this.unlock();
+  }
+
+  /** @param {string} [response] nothing more comes for it; without it, for any */
+  end(response) {
+    this.#order({ type: "end", response });
+  }
+
+  /**
+   * @param {string[]} responses those under way
+   * @returns {Promise<Cut[]>} what was not heard to its end
+   */
+  flush(responses) {
+    if (!this.#node) return Promise.resolve(this.#flushWaiting(responses));
+    const id = (this.#flushId += 1);
+    this.#order({ type: "flush", id, responses });
+    return new Promise((resolve) => {
+      // A context that sleeps may not answer; nobody waits for it.
+      const timer = setTimeout(() => this.#flushed(id, []), ANSWER_MS);
+      this.#flushes.set(id, (cuts) => {
+        clearTimeout(timer);
+        resolve(cuts);
+      });
+    });
+  }
+
+  /**
+   * @param {string[]} under
+   * @returns {Cut[]}
+   */
+  #flushWaiting(under) {
+    const cuts = new Map();
+    const responses = new Set(under);
+    for (const { chunk } of this.#waiting.filter((order) => order.type === "push")) {
+      const { response, item, content, samples } = chunk;
+      const cut = cuts.get(item) ?? { response, item, content, playedMs: 0, receivedMs: 0 };
+      cut.receivedMs += Math.round(samples.length / 24);
+      cuts.set(item, cut);
+      responses.add(response);
+    }
+    this.#waiting = [{ type: "flush", id: 0, responses: [...responses] }];
+    return [...cuts.values()];
+  }
+
+  /** @param {any} order */
+  #order(order) {
+    if (this.#node) this.#node.port.postMessage(order);
+    else if (this.#waiting.length < WAITING_LIMIT) this.#waiting.push(order);
+  }
+
+  async #make() {
+    const context = new AudioContext({ latencyHint: "interactive" });
+    this.#context = context;
+    try {
+      await context.audioWorklet.addModule(this.#worklet);
+    } catch {
+      this.#broken = true;
+      this.#context = null;
+      void context.close();
+      this.#hearer.onBlocked(true);
+      return;
+    }
+    this.#broken = false;
+    const node = new AudioWorkletNode(context, "vocero-playback", { numberOfInputs: 0, outputChannelCount: [1] });
+    node.port.onmessage = ({ data }) => this.#hear(data);
+    this.#node = node;
+    for (const order of this.#waiting.splice(0)) this.#order(order);
+  }
+
+  async #wake() {
+    const context = this.#context;
+    if (!context || !this.#node) return;
+    try {
+      // Without a press `resume` may stay unanswered for ever.
+      await Promise.race([context.resume(), after(RESUME_MS)]);
+      if (!this.#element.srcObject) await route(context, this.#node, this.#element);
+      else if (this.#element.paused) await this.#element.play();
+      this.#hearer.onBlocked(context.state === "suspended");
+    } catch {
+      this.#hearer.onBlocked(true);
+    }
+  }
+
+  /** @param {any} news */
+  #hear(news) {
+    if (news.type === "flushed") this.#flushed(news.id, news.cuts);
+    else if (news.type === "started") this.#hearer.onPlaying(true);
+    else if (news.type === "drained") this.#hearer.onPlaying(false);
+    else if (news.type === "finished") this.#hearer.onFinished(news.item, news.content, news.playedMs);
+    else if (news.type === "playing") this.#hearer.onProgress(news.level, news.item, news.content, news.playedMs);
+  }
+
+  /**
+   * @param {number} id
+   * @param {Cut[]} cuts
+   */
+  #flushed(id, cuts) {
+    this.#flushes.get(id)?.(cuts);
+    this.#flushes.delete(id);
+  }
+}

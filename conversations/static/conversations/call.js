@@ -1,0 +1,243 @@
+/** The conversation in action: what the person does and what the server says, carried out on devices and the line. */
+
+import { MicrophoneError } from "./audio/microphone.js";
+import { decodePcm, encodeBase64 } from "./audio/pcm.js";
+import { isBusy } from "./state.js";
+import { textOf } from "./transcript.js";
+
+/**
+ * @typedef {import("./types.js").Happening} Happening
+ * @typedef {import("./types.js").Deed} Deed
+ * @typedef {object} Parts
+ * @property {import("./model.js").Store} store
+ * @property {import("./link.js").Link} link
+ * @property {import("./audio/microphone.js").Microphone} microphone
+ * @property {import("./audio/speaker.js").Speaker} speaker
+ */
+
+/** So long after a question without any sign the page listens again; the server apologises sooner. */
+const QUIET_MS = 30_000;
+const REPORT_MS = 1000;
+/** Silence behind the last word lets the speech service notice the end of a sentence. */
+const TAIL_MS = 800;
+
+/** Owns no device and no socket: it is given them, so that a test can give others. */
+export class Call {
+  #store;
+  #link;
+  #microphone;
+  #speaker;
+  #typed = 0;
+  #reported = { item: "", ms: 0 };
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #quiet;
+
+  /** @param {Parts} parts */
+  constructor({ store, link, microphone, speaker }) {
+    this.#store = store;
+    this.#link = link;
+    this.#microphone = microphone;
+    this.#speaker = speaker;
+  }
+
+  // What the person does.
+
+  async pressMicrophone() {
+    void this.#speaker.unlock();
+    const { microphone } = this.#store.model.call;
+    if (microphone !== "off") {
+      this.#closeMicrophone();
+      return;
+    }
+    this.#store.dispatch({ type: "microphone.asked" });
+    this.#revive();
+    try {
+      if (await this.#microphone.open()) this.#store.dispatch({ type: "microphone.opened" });
+    } catch (error) {
+      const problem = error instanceof MicrophoneError ? error.problem : "unsupported";
+      this.#store.dispatch({ type: "microphone.failed", problem });
+    }
+  }
+
+  toggleMute() {
+    const muted = this.#store.model.call.microphone === "on";
+    this.#microphone.mute(muted);
+    this.#store.dispatch({ type: muted ? "microphone.muted" : "microphone.unmuted" });
+  }
+
+  /** Ends the answer and whatever is done for it. */
+  async stop() {
+    if (isBusy(this.#store.model.call.turn)) this.#link.send({ type: "response.cancel" });
+    await this.#interrupt();
+    this.#store.dispatch({ type: "stopped" });
+  }
+
+  /** @param {string} text not empty */
+  async type(text) {
+    void this.#speaker.unlock();
+    const id = `typed-${(this.#typed += 1)}`;
+    this.#store.dispatch({ type: "typed", id, text });
+    this.#revive();
+    if (this.#store.model.call.turn.responses.length) this.#link.send({ type: "response.cancel" });
+    await this.#interrupt();
+    this.#deliver();
+  }
+
+  /** @param {string} id of a line that may not have arrived */
+  async sendAgain(id) {
+    const line = this.#store.model.lines.find((one) => one.id === id);
+    if (!line) return;
+    this.#store.dispatch({ type: "typed.withdrawn", id });
+    await this.type(textOf(line));
+  }
+
+  /** @param {string} phone of the demo */
+  async switchCaller(phone) {
+    this.#closeMicrophone();
+    await this.#speaker.flush(this.#store.model.call.turn.responses);
+    await this.#link.start({ phone }, true);
+  }
+
+  /** @param {Deed} deed */
+  async act(deed) {
+    void this.#speaker.unlock();
+    if (deed === "retry" || deed === "begin") await this.#link.start();
+    else if (deed === "reconnect") await this.#link.reconnect();
+    else if (deed === "microphone") await this.pressMicrophone();
+    else if (deed === "dismiss") this.#store.dispatch({ type: "trouble.dismissed" });
+  }
+
+  // What the devices do.
+
+  /** @param {Int16Array} samples */
+  sendSound(samples) {
+    const { call } = this.#store.model;
+    if (call.link !== "open") return;
+    // Without an echo canceller the assistant would interrupt itself.
+    if (call.turn.playing && !this.#microphone.cancelsEcho) return;
+    const bytes = new Uint8Array(samples.buffer, samples.byteOffset, samples.byteLength);
+    this.#link.send({ type: "input_audio_buffer.append", audio: encodeBase64(bytes) });
+  }
+
+  microphoneLost() {
+    this.#store.dispatch({ type: "microphone.failed", problem: "lost" });
+    this.#sendTail();
+  }
+
+  /**
+   * @param {string} item
+   * @param {number} content
+   * @param {number} ms
+   */
+  heard(item, content, ms) {
+    if (item === this.#reported.item && ms - this.#reported.ms < REPORT_MS) return;
+    this.heardAll(item, content, ms);
+  }
+
+  /**
+   * @param {string} item
+   * @param {number} content
+   * @param {number} ms
+   */
+  heardAll(item, content, ms) {
+    this.#reported = { item, ms };
+    this.#link.send({ type: "vocero.client.played", item_id: item, content_index: content, played_ms: ms });
+  }
+
+  // What the server says.
+
+  /** @param {Happening} event already in the model */
+  react(event) {
+    this.#watchQuiet();
+    switch (event.type) {
+      case "heard.started":
+        void this.#interrupt();
+        break;
+      case "answer.sound": {
+        const { response, item, content, audio } = event;
+        this.#speaker.play({ response, item, content, samples: decodePcm(audio) });
+        break;
+      }
+      case "answer.sounded":
+        this.#speaker.end(event.response);
+        break;
+      case "response.ended":
+        this.#speaker.end(event.response);
+        if (event.reason === "turn_detected") void this.#interrupt();
+        break;
+      case "ready":
+        this.#deliver();
+        break;
+      case "trouble":
+        if (event.about) this.#notDelivered(event.about);
+        break;
+      case "link.lost":
+        this.#speaker.end();
+        break;
+      case "link.ended":
+      case "link.failed":
+        this.#hangUp();
+        break;
+    }
+  }
+
+  #hangUp() {
+    if (this.#store.model.call.microphone !== "off") this.#closeMicrophone();
+    void this.#speaker.flush([]);
+  }
+
+  /** Silence at once; the server learns what was heard. */
+  async #interrupt() {
+    const { responses } = this.#store.model.call.turn;
+    this.#store.dispatch({ type: "answers.stopped", responses });
+    for (const { item, content, playedMs, receivedMs } of await this.#speaker.flush(responses)) {
+      this.heardAll(item, content, playedMs);
+      const where = { item_id: item, content_index: content, audio_end_ms: playedMs };
+      this.#link.send({ type: "conversation.item.truncate", ...where });
+      this.#store.dispatch({ type: "answer.cut", item, playedMs, receivedMs });
+    }
+  }
+
+  /** Sends what waits, in the order in which it was typed. */
+  #deliver() {
+    for (const line of this.#store.model.lines) {
+      if (line.delivery !== "waiting" || this.#store.model.call.link !== "open") continue;
+      const item = { type: "message", role: "user", content: [{ type: "input_text", text: textOf(line) }] };
+      if (!this.#link.send({ type: "conversation.item.create", event_id: line.id, item })) return;
+      this.#link.send({ type: "response.create" });
+      this.#store.dispatch({ type: "typed.sent", id: line.id });
+    }
+  }
+
+  /** @param {string} id */
+  #notDelivered(id) {
+    const refused = this.#store.model.lines.some((line) => line.id === id && line.delivery);
+    if (refused) this.#store.dispatch({ type: "typed.failed", id });
+  }
+
+  /** A person who speaks or types after the end wants the conversation back. */
+  #revive() {
+    const { call, problem } = this.#store.model;
+    if (call.link === "ended" && problem?.code === "taken_over") void this.#link.reconnect();
+    else if (call.link === "ended") void this.#link.start();
+    else if (call.link === "failed") void this.#link.reconnect();
+    else if (call.link === "reconnecting") this.#link.hurry();
+  }
+
+  #closeMicrophone() {
+    this.#microphone.close();
+    this.#store.dispatch({ type: "microphone.stopped" });
+    this.#sendTail();
+  }
+
+  #sendTail() {
+    this.sendSound(new Int16Array((24_000 * TAIL_MS) / 1000));
+  }
+
+  #watchQuiet() {
+    clearTimeout(this.#quiet);
+    const { call } = this.#store.model;
+    if (!call.turn.awaiting || call.turn.tools.length) return;
+    this.#quiet = setTimeout(() => this.#store.dispatch({ type: "link.quiet" }), QUIET_MS);
+  }
+}

@@ -1,0 +1,108 @@
+/** Puts the parts together. */
+
+import { Api } from "./api.js";
+import { Microphone } from "./audio/microphone.js";
+import { Speaker } from "./audio/speaker.js";
+import { cleanAddress, identityOf, readBoot } from "./boot.js";
+import { Call } from "./call.js";
+import { Link } from "./link.js";
+import { Store } from "./model.js";
+import { noticeOf } from "./notice.js";
+import { phaseOf } from "./state.js";
+import { Callers } from "./view/callers.js";
+import { Composer } from "./view/composer.js";
+import { find } from "./view/dom.js";
+import { LinesView } from "./view/lines.js";
+import { Orb } from "./view/orb.js";
+import { Stage } from "./view/stage.js";
+
+const TICK_MS = 500;
+
+const boot = readBoot();
+cleanAddress();
+
+const store = new Store();
+const orb = new Orb(find("ring", HTMLCanvasElement));
+const link = new Link(new Api(boot.csrf_cookie), boot.realtime_path, (event) => store.dispatch(event));
+const microphone = new Microphone(boot.worklets.capture, {
+  onFrame(samples, level) {
+    orb.level("in", level);
+    call.sendSound(samples);
+  },
+  onLost: () => call.microphoneLost(),
+});
+const speaker = new Speaker(boot.worklets.playback, find("voice", HTMLAudioElement), {
+  onPlaying: (playing) => store.dispatch({ type: "sound.playing", playing }),
+  onProgress(level, item, content, playedMs) {
+    orb.level("out", level);
+    call.heard(item, content, playedMs);
+  },
+  onFinished: (item, content, playedMs) => call.heardAll(item, content, playedMs),
+  onBlocked(blocked) {
+    if (blocked !== store.model.soundBlocked) store.dispatch({ type: "sound.blocked", blocked });
+  },
+});
+const call = new Call({ store, link, microphone, speaker });
+
+const stage = new Stage({
+  pressMicrophone: () => void call.pressMicrophone(),
+  toggleMute: () => call.toggleMute(),
+  stop: () => void call.stop(),
+  act: (deed) => void call.act(deed),
+});
+const lines = new LinesView((id) => void call.sendAgain(id));
+const composer = new Composer((text) => {
+  void call.type(text);
+  render();
+  lines.toEnd();
+});
+const callers = new Callers(boot, (phone) => void call.switchCaller(phone));
+
+let scheduled = false;
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let tick;
+
+function render() {
+  scheduled = false;
+  const now = Date.now();
+  const { model } = store;
+  stage.render(model, now);
+  composer.render(model);
+  callers.render(model);
+  lines.render(model, now);
+  orb.show(phaseOf(model.call));
+  clearTimeout(tick);
+  if (model.call.turn.tools.length || noticeOf(model)?.until != null) tick = setTimeout(render, TICK_MS);
+}
+
+/** Once a frame; a hidden page draws no frames, and need not be drawn until it is seen. */
+function renderSoon() {
+  if (scheduled) return;
+  scheduled = true;
+  requestAnimationFrame(render);
+}
+
+store.watch((event) => call.react(event));
+store.watch((event) => {
+  renderSoon();
+  // The demo has somebody to begin with; elsewhere a person needs a link.
+  const nobody = event.type === "link.failed" && event.problem.code === "login_required";
+  if (nobody && callers.first) void link.start({ phone: callers.first }, true);
+});
+
+addEventListener("online", () => link.hurry());
+addEventListener("offline", () => link.cut());
+document.addEventListener("visibilitychange", () => {
+  if (document.hidden) return;
+  link.hurry();
+  microphone.wake();
+  if (store.model.call.turn.playing) void speaker.unlock();
+});
+for (const press of ["pointerdown", "keydown"]) {
+  document.addEventListener(press, () => {
+    if (store.model.soundBlocked) void speaker.unlock();
+  });
+}
+
+render();
+void link.start(identityOf(boot));

@@ -1,0 +1,114 @@
+/** All that the screen shows, as one value, and how each happening changes it. Pure. */
+
+import { stepChips } from "./chips.js";
+import { catchUp, countCallers } from "./history.js";
+import { FIRST_CALL, step } from "./state.js";
+import { stepLines } from "./transcript.js";
+
+/**
+ * @typedef {import("./types.js").Happening} Happening
+ * @typedef {object} Model
+ * @property {import("./state.js").Call} call
+ * @property {import("./transcript.js").Lines} lines
+ * @property {import("./chips.js").Chips} chips
+ * @property {import("./history.js").Known} known
+ * @property {string} caller name, empty while unknown
+ * @property {import("./types.js").Problem | null} problem the server cannot be talked to
+ * @property {import("./types.js").MicrophoneProblem | null} microphoneProblem
+ * @property {number | null} speechRetryAt the speech service is lost, until then at least
+ * @property {boolean} soundBlocked
+ * @property {{code: string, message: string, ref: string} | null} trouble
+ * @property {number | null} endsAt ms of the page's clock
+ */
+
+/** @type {Model} */
+export const FIRST = {
+  call: FIRST_CALL,
+  lines: [],
+  chips: {},
+  known: { turns: 0, callers: 0 },
+  caller: "",
+  problem: null,
+  microphoneProblem: null,
+  speechRetryAt: null,
+  soundBlocked: false,
+  trouble: null,
+  endsAt: null,
+};
+
+/**
+ * @param {Model} model
+ * @param {import("./types.js").PastTurn[]} turns
+ * @returns {Partial<Model>}
+ */
+function restore(model, turns) {
+  const { lines, chips, known } = catchUp(model.lines, turns, model.known);
+  return { lines, known, chips: { ...model.chips, ...Object.fromEntries(chips.map((chip) => [chip.id, chip])) } };
+}
+
+/** @type {Partial<Model>} */
+const RECOVERED = { problem: null, trouble: null };
+
+/** @type {Record<string, (model: Model, event: any) => Partial<Model>>} */
+const CHANGES = {
+  "link.starting": () => RECOVERED,
+  "link.ready": () => ({ ...RECOVERED, speechRetryAt: null }),
+  "link.lost": (_model, { code, retryAt }) => ({ problem: { code, ref: "", retryAt }, speechRetryAt: null }),
+  "link.failed": (_model, { problem }) => ({ problem, speechRetryAt: null, endsAt: null }),
+  "link.ended": (_model, { problem }) => ({ problem, speechRetryAt: null, endsAt: null }),
+  "conversation.begun": (model, { conversation, sameCaller }) => ({
+    known: { turns: 0, callers: countCallers(model.lines) },
+    chips: sameCaller ? model.chips : {},
+    caller: conversation.caller?.name ?? "",
+    endsAt: null,
+  }),
+  "conversation.restored": (model, { turns }) => restore(model, turns),
+  ready: (_model, { caller, toolsError }) => ({
+    ...(caller ? { caller: caller.name } : {}),
+    ...(toolsError ? { trouble: { code: "tools", message: "", ref: "" } } : {}),
+  }),
+  "microphone.asked": () => ({ microphoneProblem: null, trouble: null }),
+  "microphone.failed": (_model, { problem }) => ({ microphoneProblem: problem }),
+  "sound.blocked": (_model, { blocked }) => ({ soundBlocked: blocked }),
+  "speech.lost": (_model, { retryAt }) => ({ speechRetryAt: retryAt }),
+  "speech.restored": () => ({ speechRetryAt: null }),
+  expiring: (_model, { at }) => ({ endsAt: at }),
+  trouble: (_model, { code, message, ref }) => ({ trouble: { code, message, ref } }),
+  "caller.unheard": (model, { code }) => ({ trouble: code ? { code, message: "", ref: "" } : model.trouble }),
+  "caller.final": () => ({ trouble: null }),
+  typed: () => ({ trouble: null, microphoneProblem: null }),
+  "trouble.dismissed": () => ({ trouble: null, microphoneProblem: null }),
+};
+
+/**
+ * @param {Model} model
+ * @param {Happening} event
+ * @returns {Model}
+ */
+export function stepModel(model, event) {
+  const moved = {
+    ...model,
+    call: step(model.call, event),
+    lines: stepLines(model.lines, event),
+    chips: stepChips(model.chips, event),
+  };
+  return { ...moved, ...CHANGES[event.type]?.(moved, event) };
+}
+
+/** Holds the one value and tells who wants to know. */
+export class Store {
+  model = FIRST;
+  /** @type {((event: Happening) => void)[]} */
+  #watchers = [];
+
+  /** @param {(event: Happening) => void} watcher called after each happening */
+  watch(watcher) {
+    this.#watchers.push(watcher);
+  }
+
+  /** @param {Happening} event */
+  dispatch(event) {
+    this.model = stepModel(this.model, event);
+    for (const watcher of this.#watchers) watcher(event);
+  }
+}

@@ -1,0 +1,72 @@
+/** One tool on the screen. */
+
+import { toneOf } from "../chips.js";
+import { toolText } from "../problems.js";
+import { duration, say } from "../text.js";
+import { icon, make } from "./dom.js";
+
+/** @typedef {import("../types.js").Chip} Chip */
+
+const ICONS = { running: "working", completed: "done", calm: "calm", failed: "failed" };
+
+/**
+ * @param {Chip} chip
+ * @param {number} now ms of the page's clock
+ * @returns {string}
+ */
+function timeOf(chip, now) {
+  if (chip.durationMs !== null) return `${(chip.durationMs / 1000).toFixed(1)} s`;
+  if (chip.status !== "running" || chip.startedAt === null) return "";
+  return duration(Math.floor((now - chip.startedAt) / 1000) * 1000);
+}
+
+/**
+ * @param {Chip} chip
+ * @returns {string} what went wrong, in a sentence
+ */
+function reason(chip) {
+  if (chip.message) return chip.message;
+  const key = chip.status === "failed" ? toolText(chip.code) : null;
+  return key ? say(key) : "";
+}
+
+/**
+ * @param {Chip} chip
+ * @returns {Node[]}
+ */
+function details(chip) {
+  const nodes = [];
+  const words = reason(chip);
+  if (chip.progress !== null && chip.status === "running") {
+    const bar = make("progress", "chip-progress");
+    bar.value = chip.progress;
+    bar.setAttribute("aria-label", chip.label);
+    nodes.push(bar);
+  }
+  if (words) nodes.push(make("p", "chip-words", words));
+  if (chip.sources.length) nodes.push(make("p", "chip-words", say("chip.sources", { titles: chip.sources.join(", ") })));
+  if (chip.ref) nodes.push(make("p", "ref", say("ref", { ref: chip.ref })));
+  return nodes;
+}
+
+/**
+ * @param {Chip} chip
+ * @param {number} now ms of the page's clock
+ * @returns {HTMLElement}
+ */
+export function drawChip(chip, now) {
+  const tone = toneOf(chip);
+  const time = make("span", "chip-time", timeOf(chip, now));
+  time.setAttribute("aria-hidden", "true");
+  const head = make(
+    "p",
+    "chip-head",
+    icon(ICONS[tone]),
+    make("span", "chip-label", chip.label || say("chip.unknown")),
+    make("span", "chip-outcome", say(`chip.${tone}`)),
+    time,
+  );
+  const node = make("div", "chip", head, ...details(chip));
+  node.dataset.tone = tone;
+  return node;
+}

@@ -1,0 +1,106 @@
+/** The state of the call in large letters, the microphone, and the one thing to tell. */
+
+import { noticeOf } from "../notice.js";
+import { isBusy, phaseOf } from "../state.js";
+import { duration, say } from "../text.js";
+import { find, write } from "./dom.js";
+
+/**
+ * @typedef {import("../model.js").Model} Model
+ * @typedef {import("../state.js").Phase} Phase
+ * @typedef {import("../text.js").TextKey} TextKey
+ * @typedef {import("../types.js").Deed} Deed
+ * @typedef {{pressMicrophone: () => void, toggleMute: () => void, stop: () => void, act: (deed: Deed) => void}} Intents
+ */
+
+/**
+ * @param {Model} model
+ * @param {Phase} phase
+ * @returns {{word: string, hint: string}}
+ */
+function wording(model, phase) {
+  const { turn, microphone } = model.call;
+  if (phase === "thinking" && turn.tools.length) {
+    const label = model.chips[turn.tools[turn.tools.length - 1]]?.label ?? "";
+    return { word: say("phase.looking"), hint: label };
+  }
+  if (phase === "speaking" && microphone !== "on") {
+    return { word: say("phase.speaking"), hint: say("hint.speaking_alone") };
+  }
+  return { word: say(`phase.${phase}`), hint: say(`hint.${phase}`) };
+}
+
+/** @type {Record<string, TextKey>} */
+const PRESS = {
+  off: "microphone.start",
+  asking: "microphone.cancel",
+  on: "microphone.stop",
+  muted: "microphone.stop",
+};
+
+/** Shows; decides nothing. */
+export class Stage {
+  #microphone = find("microphone", HTMLButtonElement);
+  #microphoneLabel = find("microphone-label", HTMLElement);
+  #word = find("word", HTMLElement);
+  #hint = find("hint", HTMLElement);
+  #notice = find("notice", HTMLElement);
+  #noticeText = find("notice-text", HTMLElement);
+  #noticeTime = find("notice-time", HTMLElement);
+  #noticeRef = find("notice-ref", HTMLElement);
+  #deed = find("deed", HTMLButtonElement);
+  #mute = find("mute", HTMLButtonElement);
+  #stop = find("stop", HTMLButtonElement);
+  /** @type {Deed | null} */
+  #offered = null;
+
+  /** @param {Intents} intents */
+  constructor(intents) {
+    this.#microphone.addEventListener("click", () => intents.pressMicrophone());
+    this.#mute.addEventListener("click", () => intents.toggleMute());
+    this.#stop.addEventListener("click", () => intents.stop());
+    this.#deed.addEventListener("click", () => {
+      if (this.#offered) intents.act(this.#offered);
+    });
+  }
+
+  /**
+   * @param {Model} model
+   * @param {number} now ms of the page's clock
+   */
+  render(model, now) {
+    const phase = phaseOf(model.call);
+    const { microphone, turn } = model.call;
+    const { word, hint } = wording(model, phase);
+    const notice = noticeOf(model);
+    document.body.dataset.phase = phase;
+    document.body.dataset.microphone = microphone;
+    write(this.#word, word);
+    write(this.#hint, notice && (phase === "reconnecting" || phase === "ready") ? "" : hint);
+    write(this.#microphoneLabel, say(PRESS[microphone]));
+    this.#microphone.setAttribute("aria-pressed", String(microphone === "on" || microphone === "muted"));
+    this.#mute.hidden = microphone !== "on" && microphone !== "muted";
+    this.#mute.setAttribute("aria-pressed", String(microphone === "muted"));
+    write(this.#mute, say(microphone === "muted" ? "microphone.unmute" : "microphone.mute"));
+    this.#stop.hidden = !turn.playing && !isBusy(turn);
+    this.#tell(notice, now);
+  }
+
+  /**
+   * @param {import("../notice.js").Notice | null} notice
+   * @param {number} now
+   */
+  #tell(notice, now) {
+    const left = notice?.until == null ? 0 : notice.until - now;
+    const spoken = notice?.text === "conversation.expiring";
+    this.#notice.hidden = !notice;
+    this.#notice.dataset.tone = notice?.tone ?? "";
+    this.#offered = notice?.deed ?? null;
+    this.#deed.hidden = !this.#offered;
+    const words = notice ? [say(notice.text, { time: duration(Math.ceil(left / 60_000) * 60_000) }), notice.detail] : [];
+    write(this.#noticeText, words.filter(Boolean).join(" "));
+    write(this.#noticeTime, left > 0 && !spoken ? say("retry.in", { time: duration(left) }) : "");
+    write(this.#noticeRef, notice?.ref ? say("ref", { ref: notice.ref }) : "");
+    write(this.#deed, notice?.label ? say(notice.label) : "");
+  }
+}
