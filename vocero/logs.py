@@ -34,7 +34,7 @@ def redact_event(_logger: Any, _method: str, event: MutableMapping[str, Any]) ->
     return event
 
 
-_SHARED = [
+_SHARED: list[structlog.typing.Processor] = [
     structlog.contextvars.merge_contextvars,
     structlog.stdlib.add_log_level,
     structlog.stdlib.add_logger_name,

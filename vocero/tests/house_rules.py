@@ -77,11 +77,20 @@ def catch_alls(text: str) -> list[str]:
     """Handlers and `suppress` calls that catch everything."""
     found = []
     for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.ExceptHandler) and (node.type is None or names_everything([node.type])):
+        if isinstance(node, ast.ExceptHandler) and catches_everything(node):
             found.append(f"{node.lineno}: catches everything")
         if isinstance(node, ast.Call) and called_name(node) == "suppress" and names_everything(node.args):
             found.append(f"{node.lineno}: suppresses everything")
     return found
+
+
+def catches_everything(handler: ast.ExceptHandler) -> bool:
+    """Whether it stops the unforeseen; `except BaseException` that ends in a bare raise only tidies up."""
+    last = handler.body[-1]
+    tidies = isinstance(last, ast.Raise) and last.exc is None and handler.type is not None
+    if tidies and ast.unparse(handler.type) == "BaseException":
+        return False
+    return handler.type is None or names_everything([handler.type])
 
 
 def names_everything(types: list[ast.expr]) -> bool:
@@ -128,8 +137,8 @@ def missing_opening(text: str) -> list[str]:
     if not tree.body:
         return []
     first, _, rest = (ast.get_docstring(tree) or "").partition("\n")
-    opened = first.endswith((".", ".)")) and (not rest or rest.startswith("\n"))
-    return [] if opened else ["1: no one-line opening that ends with a full stop"]
+    opened = first.endswith((".", "?", ".)")) and (not rest or rest.startswith("\n"))
+    return [] if opened else ["1: no one-line opening that ends a sentence"]
 
 
 def missing_script_opening(text: str) -> list[str]:
