@@ -85,13 +85,22 @@ class Progress:
     message: str | None = None
 
 
+def _ignore() -> None:
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class CallContext:
-    """What surrounds one call: its caller, its time limit in seconds, and where progress goes."""
+    """What surrounds one call: its caller, its time limit in seconds, and where progress goes.
+
+    `on_untold` is called just before a cancellation or timeout passes through, when the work could not be
+    told to stop: its outcome is unknown.
+    """
 
     caller: Caller
     timeout: float
     on_progress: Callable[[Progress], None]
+    on_untold: Callable[[], None] = _ignore
 
 
 class ToolSource(Protocol):

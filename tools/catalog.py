@@ -1,0 +1,205 @@
+"""What each caller may use now: discovered per credential, cached, screened, frozen."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from types import MappingProxyType
+from typing import Any, Protocol
+
+import structlog
+
+from tools import schema, sentences
+from tools.contract import Caller, Tool, ToolFailure, ToolSource
+from tools.frozen import freeze
+from tools.schema import Compiled, SchemaRefused
+
+log = structlog.get_logger(__name__)
+
+MAX_TOOLS = 256
+MAX_REFUSED = 100
+# What every model API accepts as a function name.
+LEGAL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+Refusals = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What one source listed for one credential: the cached unit. `error` is a failure code, or empty."""
+
+    source: str
+    fingerprint: str
+    tools: tuple[Tool, ...]
+    refused: Refusals
+    digest: str
+    fetched_at: datetime
+    expires_at: datetime
+    error: str = ""
+
+
+class CatalogCache(Protocol):
+    """Where listings are kept, by source and credential fingerprint; `ttl` is in seconds.
+
+    Neither method raises: a cache that is out of order answers None and keeps nothing.
+    """
+
+    ttl: float
+
+    async def get(self, source: str, fingerprint: str) -> Listing | None: ...
+
+    async def put(self, listing: Listing) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One offered tool with where it lives and its compiled schemas."""
+
+    tool: Tool
+    source: ToolSource
+    arguments: Compiled
+    output: Compiled | None
+
+
+def _nothing() -> Mapping[str, Entry]:
+    return MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What one caller may use now, deep-frozen; `refused` names what is not offered and why, for operators.
+
+    `error` is a sentence for the caller when a source could not be read, else empty; `unauthorized` says that
+    a source no longer accepts the credential.
+    """
+
+    tools: tuple[Tool, ...] = ()
+    refused: Refusals = ()
+    digest: str = ""
+    error: str = ""
+    unauthorized: bool = False
+    entries: Mapping[str, Entry] = field(default_factory=_nothing, repr=False, compare=False)
+
+    def find(self, name: str) -> Tool | None:
+        """The tool of exactly this name."""
+        entry = self.entries.get(name)
+        return entry.tool if entry else None
+
+    def source_of(self, name: str) -> ToolSource:
+        """Where the tool of this name lives; KeyError when it is not offered."""
+        return self.entries[name].source
+
+
+async def discover(
+    sources: Sequence[ToolSource],
+    caller: Caller,
+    allowed: Collection[str] | None,
+    cache: CatalogCache,
+    now: datetime,
+) -> Offer:
+    """What the caller may use now, from the cache or the sources: names in `allowed`, or all when it is None.
+
+    Never raises for a source: one that cannot be read leaves its reason in the offer, the others stay.
+    """
+    listings = await asyncio.gather(*(_listing(source, caller, allowed, cache, now) for source in sources))
+    entries: dict[str, Entry] = {}
+    refused: list[tuple[str, str]] = []
+    for source, listing in zip(sources, listings, strict=True):
+        screened, reasons = _screen(source, listing.tools, allowed)
+        refused += reasons
+        for name, entry in screened.items():
+            if name in entries:
+                refused.append((name, "Another source has a tool of this name."))
+            else:
+                entries[name] = entry
+    tools = tuple(entry.tool for entry in entries.values())
+    failed = next((listing for listing in listings if listing.error), None)
+    return Offer(
+        tools=tools,
+        refused=tuple(refused),
+        digest=digest_of(tools),
+        error=sentences.for_discovery(failed.error, failed.source) if failed else "",
+        unauthorized=any(listing.error == "unauthorized" for listing in listings),
+        entries=MappingProxyType(entries),
+    )
+
+
+def digest_of(tools: Sequence[Tool]) -> str:
+    """SHA-256 of the tools as they are declared, whatever their order; empty for none."""
+    return schema.digest_of(sorted((as_json(tool) for tool in tools), key=_by_name)) if tools else ""
+
+
+def as_json(tool: Tool) -> dict[str, Any]:
+    """The tool as a JSON object, for storing."""
+    return {
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": tool.parameters,
+        "output_schema": tool.output_schema,
+        "source": tool.source,
+    }
+
+
+def _by_name(tool: Mapping[str, Any]) -> str:
+    return str(tool["name"])
+
+
+async def _listing(
+    source: ToolSource, caller: Caller, allowed: Collection[str] | None, cache: CatalogCache, now: datetime
+) -> Listing:
+    held = await cache.get(source.name, caller.fingerprint)
+    if held is not None and not held.error and held.expires_at > now:
+        return held
+    expires = now + timedelta(seconds=cache.ttl)
+    empty = Listing(source.name, caller.fingerprint, (), (), "", now, expires)
+    try:
+        listed = tuple(await source.tools(caller))
+    except ToolFailure as failure:
+        log.warning("catalog.failed", source=source.name, code=failure.code)
+        listing = replace(empty, error=failure.code, expires_at=now)
+    else:
+        kept = listed[:MAX_TOOLS]
+        screened, reasons = _screen(source, kept, allowed)
+        reasons += [(tool.name, "The source lists too many tools.") for tool in listed[MAX_TOOLS:]]
+        listing = replace(empty, tools=kept, refused=tuple(reasons[:MAX_REFUSED]), digest=digest_of(kept))
+        log.info("catalog.discovered", source=source.name, listed=len(listed), offered=len(screened))
+    await cache.put(listing)
+    return listing
+
+
+def _screen(
+    source: ToolSource, tools: Sequence[Tool], allowed: Collection[str] | None
+) -> tuple[dict[str, Entry], list[tuple[str, str]]]:
+    entries: dict[str, Entry] = {}
+    refused: list[tuple[str, str]] = []
+    for tool in tools:
+        if allowed is not None and tool.name not in allowed:
+            refused.append((tool.name, "It is not on the list of allowed tools."))
+        elif not LEGAL_NAME.fullmatch(tool.name):
+            refused.append((tool.name, "Its name is not made of 1 to 64 letters, digits, _ and -."))
+        elif tool.name in entries:
+            refused.append((tool.name, "The source lists two tools of this name."))
+        else:
+            try:
+                entries[tool.name] = _entry(source, tool)
+            except SchemaRefused as error:
+                refused.append((tool.name, str(error)))
+    return entries, refused
+
+
+def _entry(source: ToolSource, tool: Tool) -> Entry:
+    parameters = freeze(schema.declared(tool.parameters))
+    offered = replace(tool, parameters=parameters, output_schema=freeze(tool.output_schema))
+    return Entry(offered, source, schema.compiled(parameters), _output(tool))
+
+
+def _output(tool: Tool) -> Compiled | None:
+    """The compiled output schema; a broken one costs its check, not the tool."""
+    try:
+        return schema.compiled(tool.output_schema) if tool.output_schema is not None else None
+    except SchemaRefused as error:
+        log.warning("catalog.output_schema_unusable", tool=tool.name, reason=str(error))
+        return None

@@ -1,0 +1,73 @@
+"""Listings kept in the database, where every process and the admin see them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import structlog
+from django.db import DatabaseError
+
+from tools.catalog import Listing, as_json
+from tools.contract import Tool
+from tools.frozen import thaw
+from tools.models import CatalogSnapshot
+
+log = structlog.get_logger(__name__)
+
+
+class SnapshotCache:
+    """A CatalogCache of CatalogSnapshot rows; a failed discovery marks its row and keeps the tools there."""
+
+    def __init__(self, ttl: float) -> None:
+        self.ttl = ttl
+
+    async def get(self, source: str, fingerprint: str) -> Listing | None:
+        """The listing of this source and credential, stale or failed ones included."""
+        try:
+            row = await CatalogSnapshot.objects.filter(source=source, caller_fingerprint=fingerprint).afirst()
+        except DatabaseError:
+            log.warning("catalog.cache_unreadable", source=source, exc_info=True)
+            return None
+        return _listing(row) if row else None
+
+    async def put(self, listing: Listing) -> None:
+        """Keeps the listing in place of the one before."""
+        values: dict[str, Any] = {
+            "fetched_at": listing.fetched_at,
+            "expires_at": listing.expires_at,
+            "last_error": listing.error,
+        }
+        if not listing.error:
+            values["tools"] = [thaw(as_json(tool)) for tool in listing.tools]
+            values["refused"] = [list(pair) for pair in listing.refused]
+            values["digest"] = listing.digest
+        try:
+            await CatalogSnapshot.objects.aupdate_or_create(
+                source=listing.source, caller_fingerprint=listing.fingerprint, defaults=values
+            )
+        except DatabaseError:
+            log.warning("catalog.cache_unwritable", source=listing.source, exc_info=True)
+
+
+def _listing(row: CatalogSnapshot) -> Listing:
+    return Listing(
+        source=row.source,
+        fingerprint=row.caller_fingerprint,
+        tools=tuple(_tool(kept) for kept in row.tools),
+        refused=tuple((name, reason) for name, reason in row.refused),
+        digest=row.digest,
+        fetched_at=row.fetched_at,
+        expires_at=row.expires_at,
+        error=row.last_error,
+    )
+
+
+def _tool(kept: Mapping[str, Any]) -> Tool:
+    return Tool(
+        name=kept["name"],
+        description=kept["description"],
+        parameters=kept["parameters"],
+        source=kept["source"],
+        output_schema=kept["output_schema"],
+    )
