@@ -44,7 +44,7 @@ check: $(VENV)/.dev $(VENV)/.speech
 	@$(PRODUCTION) $(BIN)/mypy --no-error-summary .
 	@$(BIN)/lint-imports >$(VENV)/imports.log 2>&1 || { cat $(VENV)/imports.log; exit 1; }
 	@$(PRODUCTION) $(BIN)/python -W ignore manage.py makemigrations --check --dry-run --verbosity 0
-	@$(PRODUCTION) $(BIN)/python -W ignore manage.py check --deploy --fail-level WARNING
+	@$(PRODUCTION) $(BIN)/python -W ignore manage.py check --deploy --fail-level WARNING >/dev/null
 	@if command -v node >/dev/null; then find conversations/static -name '*.js' -print0 | xargs -0 -n 1 node --check; \
 		else echo "node is not installed: the page's scripts are not checked"; fi
 	@$(BIN)/python -m pytest vocero/tests/test_house_rules.py

@@ -121,7 +121,7 @@ SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _https
 SECURE_SSL_REDIRECT = False  # The proxy in front redirects; liveness checks come over plain HTTP.
 SECURE_HSTS_SECONDS = 31_536_000 if _https else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = False
-# The redirect is the proxy's; other subdomains and the browsers' preload list are not this server's to promise.
+# The proxy redirects; other subdomains and the browsers' preload list are not this server's to promise.
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W008", "security.W021"]
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
