@@ -66,7 +66,8 @@ def logging_config(level: str) -> dict[str, Any]:
             "websockets": {"level": "INFO"},
             "httpx2": {"level": "WARNING"},
             "httpcore2": {"level": "WARNING"},
-            "mcp": {"level": "INFO"},
+            # It quotes a body that it cannot read in the traceback of an ERROR: a tool's result.
+            "mcp": {"level": "CRITICAL"},
             "daphne": {"level": "INFO"},
             "django.server": {"level": "INFO"},
             "django.db.backends": {"level": "INFO"},
