@@ -95,6 +95,9 @@ class BackendToken(models.Model):
 
     class Meta:
         default_permissions = ()
+        indexes = [
+            models.Index(fields=["conversation"], condition=~models.Q(ciphertext=""), name="token_kept"),
+        ]
 
     def __str__(self) -> str:
         return f"token {self.fingerprint[:8]}"
@@ -218,7 +221,7 @@ class PhoneLink(models.Model):
     phone_ending = models.CharField(max_length=4)
     made_by = models.CharField(max_length=150, blank=True)
     made_at = models.DateTimeField()
-    expires_at = models.DateTimeField(db_index=True)
+    expires_at = models.DateTimeField()
     used_at = models.DateTimeField(null=True, blank=True)
     used_by_hash = models.CharField(max_length=64, blank=True)
     conversation = models.ForeignKey(
@@ -229,6 +232,11 @@ class PhoneLink(models.Model):
         ordering = ["-made_at"]
         default_permissions = ("view",)
         permissions = [("make_phonelink", "Can make a phone link")]
+        indexes = [
+            models.Index(
+                fields=["expires_at"], condition=~models.Q(phone_ciphertext=""), name="phonelink_waiting"
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"link for …{self.phone_ending}"

@@ -1,3 +1,24 @@
 """HTTP addresses of conversations."""
 
-urlpatterns: list[object] = []
+from django.http import HttpRequest, HttpResponse
+from django.urls import URLPattern, URLResolver, path, re_path
+from django.views.decorators.csrf import csrf_exempt
+
+from conversations import probes, views
+from conversations.api import problems
+from conversations.api.application import api
+
+
+@csrf_exempt
+def missing(request: HttpRequest) -> HttpResponse:
+    """An address of the API that does not exist is told like a conversation that does not exist."""
+    return problems.answer(request, problems.for_status(404))
+
+
+urlpatterns: list[URLPattern | URLResolver] = [
+    path("", views.page, name="page"),
+    path("livez", probes.livez, name="livez"),
+    path("readyz", probes.readyz, name="readyz"),
+    path("", api.urls),
+    re_path(r"^(?:api|v1)/", missing),
+]

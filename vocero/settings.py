@@ -33,11 +33,13 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "channels",
     "ninja",
+    "vocero",
     "tools",
     "conversations",
 ]
 
 MIDDLEWARE = [
+    "conversations.api.envelope.Envelope",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "vocero.security.ContentSecurityPolicy",

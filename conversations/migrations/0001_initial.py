@@ -76,7 +76,7 @@ class Migration(migrations.Migration):
                 ('phone_ending', models.CharField(max_length=4)),
                 ('made_by', models.CharField(blank=True, max_length=150)),
                 ('made_at', models.DateTimeField()),
-                ('expires_at', models.DateTimeField(db_index=True)),
+                ('expires_at', models.DateTimeField()),
                 ('used_at', models.DateTimeField(blank=True, null=True)),
                 ('used_by_hash', models.CharField(blank=True, max_length=64)),
                 ('conversation', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='phone_links', to='conversations.conversation')),
@@ -149,6 +149,14 @@ class Migration(migrations.Migration):
             options={
                 'ordering': ['opened_at'],
             },
+        ),
+        migrations.AddIndex(
+            model_name='backendtoken',
+            index=models.Index(condition=models.Q(('ciphertext', ''), _negated=True), fields=['conversation'], name='token_kept'),
+        ),
+        migrations.AddIndex(
+            model_name='phonelink',
+            index=models.Index(condition=models.Q(('phone_ciphertext', ''), _negated=True), fields=['expires_at'], name='phonelink_waiting'),
         ),
         migrations.AddConstraint(
             model_name='conversation',

@@ -1,0 +1,159 @@
+"""Bodies as they cross the wire."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import datetime, timedelta
+from typing import Annotated, Any, Literal
+
+from ninja import Schema
+from pydantic import AfterValidator, ConfigDict, Field, StringConstraints, model_validator
+from pydantic_core import PydanticCustomError
+
+from conversations.identity import phones
+
+
+def _phone(text: str) -> str:
+    try:
+        return phones.normalised(text)
+    except ValueError as error:
+        raise PydanticCustomError("phone", "{reason}", {"reason": str(error)}) from error
+
+
+Phone = Annotated[str, Field(max_length=40), AfterValidator(_phone)]
+Link = Annotated[str, StringConstraints(min_length=1, max_length=300)]
+Printable = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f]*$")]
+ToolName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
+
+
+class Strict(Schema):
+    """A body whose unknown fields are errors: nobody should believe that they do something."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Credential(Strict):
+    """At most one way to say who is calling."""
+
+    link: Link | None = None
+    phone: Phone | None = None
+
+    @model_validator(mode="after")
+    def one_at_most(self) -> Credential:
+        if self.link and self.phone:
+            raise PydanticCustomError("ambiguous", "send either link or phone")
+        return self
+
+
+class BootstrapIn(Credential):
+    """`{}` resumes."""
+
+    episode_id: Annotated[Printable, Field(max_length=100)] = ""
+
+
+class Expiry(Strict):
+    """How long a fresh secret is good without being used."""
+
+    anchor: Literal["created_at"] = "created_at"
+    seconds: Annotated[int, Field(ge=10, le=7200)]
+
+
+class ClientSecretIn(Credential):
+    """What an integrator's server asks for a client of its own."""
+
+    expires_after: Expiry | Annotated[int, Field(ge=10, le=7200)] | None = None
+    browser_tools: Annotated[list[ToolName], Field(max_length=32)] | None = None
+    session: dict[str, Any] | None = None
+
+    @property
+    def lifetime(self) -> timedelta | None:
+        """The wish in `expires_after`, if any."""
+        after = self.expires_after
+        seconds = after.seconds if isinstance(after, Expiry) else after
+        return None if seconds is None else timedelta(seconds=seconds)
+
+
+class CallerOut(Schema):
+    name: str
+
+
+class ToolsOut(Schema):
+    """`count` is null until the caller's tools are discovered; `error` is a code."""
+
+    count: int | None
+    error: str | None
+
+
+class ConversationOut(Schema):
+    id: uuid.UUID
+    state: Literal["open", "closed"]
+    close_reason: str | None
+    caller: CallerOut | None
+    expires_at: datetime
+    realtime_url: str
+    tools: ToolsOut
+
+
+class CallOut(Schema):
+    name: str
+    label: str
+    status: Literal["completed", "failed"]
+    code: str | None
+    duration_ms: int | None
+
+
+class TurnOut(Schema):
+    index: int
+    origin: Literal["voice", "text", "http"]
+    caller_text: str
+    heard_text: str
+    outcome: Literal["done", "interrupted", "failed", "cancelled"]
+    started_at: datetime
+    tools: list[CallOut]
+
+
+class ConversationWithTurns(ConversationOut):
+    turns: list[TurnOut]
+
+
+class ClientSecretOut(Schema):
+    """`expires_at` is in epoch seconds, as clients of the realtime API expect it."""
+
+    value: str
+    expires_at: int
+    conversation: ConversationOut
+
+
+class AudioOut(Schema):
+    type: str
+    rate: int
+    channels: int
+
+
+class RealtimeOut(Schema):
+    path: str
+    audio: AudioOut
+
+
+class ConfigOut(Schema):
+    mode: Literal["mcp", "apipilot", "plain"]
+    connection: Literal["relay"]
+    features: dict[str, bool]
+    realtime: RealtimeOut
+    limits: dict[str, int]
+
+
+class FaultOut(Schema):
+    pointer: str
+    code: str
+    detail: str
+
+
+class ProblemOut(Schema):
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str
+    request_id: str
+    errors: list[FaultOut]

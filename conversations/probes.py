@@ -1,0 +1,64 @@
+"""Is this process alive, and can it serve?"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import structlog
+from django.conf import settings
+from django.core.cache import cache
+from django.db import DatabaseError, connection
+from django.db.migrations.executor import MigrationExecutor
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+from redis.exceptions import RedisError
+
+log = structlog.get_logger(__name__)
+
+
+@never_cache
+@require_safe
+def livez(request: HttpRequest) -> HttpResponse:
+    """200 as long as requests are answered; asks nobody else."""
+    return JsonResponse({"status": "alive"})
+
+
+@never_cache
+@require_safe
+def readyz(request: HttpRequest) -> HttpResponse:
+    """200, or 503 with every failing check named."""
+    failing = [name for name, check in _checks().items() if not _passes(name, check)]
+    body = {"status": "unready" if failing else "ready", "failing": failing}
+    return JsonResponse(body, status=503 if failing else 200)
+
+
+def _checks() -> dict[str, Callable[[], bool]]:
+    checks: dict[str, Callable[[], bool]] = {"database": _database, "migrations": _migrations}
+    return checks | {"cache": _cache} if settings.REDIS_URL else checks
+
+
+def _passes(name: str, check: Callable[[], bool]) -> bool:
+    try:
+        return check()
+    except (DatabaseError, RedisError, OSError) as error:
+        log.warning("readyz.failing", check=name, error=type(error).__name__)
+        return False
+
+
+def _database() -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1")
+        return bool(cursor.fetchone() == (1,))
+
+
+def _migrations() -> bool:
+    executor = MigrationExecutor(connection)
+    return not executor.migration_plan(executor.loader.graph.leaf_nodes())
+
+
+def _cache() -> bool:
+    stamp = str(time.time())
+    cache.set("readyz", stamp, timeout=10)
+    return cache.get("readyz") is not None

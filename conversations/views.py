@@ -1,0 +1,58 @@
+"""The page on which a caller talks, and what it is told at its start."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.templatetags.static import static
+from django.views.decorators.cache import cache_control
+from django.views.decorators.csrf import ensure_csrf_cookie
+from django.views.decorators.http import require_safe
+
+from conversations import record
+from conversations.identity import phones
+
+_LONGEST_LINK = 300
+_DEMO_CALLERS = (
+    {"phone": "+34600000001", "label": "Administrator"},
+    {"phone": "+34600000002", "label": "Report manager of the north center"},
+    {"phone": "+34600000003", "label": "Caller without assigned centers"},
+    {"phone": "+34600000008", "label": "Caller whose token expires in mid-call"},
+    {"phone": "+34600000009", "label": "Unknown at the backend"},
+)
+
+
+@require_safe
+@ensure_csrf_cookie
+@cache_control(no_store=True)
+def page(request: HttpRequest) -> HttpResponse:
+    """The voice client; it takes `link` and `phone` out of its address as soon as it has read them here."""
+    return render(request, "conversations/page.html", {"boot": boot(request)})
+
+
+def boot(request: HttpRequest) -> dict[str, Any]:
+    """What the page's script starts with; nothing in it is secret from whoever typed the address."""
+    vocero = settings.VOCERO
+    return {
+        "link": request.GET.get("link", "")[:_LONGEST_LINK] or None,
+        "phone": _phone(request) if vocero.unsafe_phone_selector else None,
+        "unsafe_phone_selector": vocero.unsafe_phone_selector,
+        "demo_callers": list(_DEMO_CALLERS) if vocero.demo else [],
+        "demo_badge": vocero.demo_badge if vocero.demo else "",
+        "worklets": {
+            "capture": static("conversations/audio/capture-worklet.js"),
+            "playback": static("conversations/audio/playback-worklet.js"),
+        },
+        "realtime_path": record.REALTIME_PATH,
+        "csrf_cookie": settings.CSRF_COOKIE_NAME,
+    }
+
+
+def _phone(request: HttpRequest) -> str | None:
+    try:
+        return phones.normalised(request.GET.get("phone", ""))
+    except ValueError:
+        return None

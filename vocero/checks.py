@@ -1,0 +1,118 @@
+"""System checks: settings that contradict each other, and choices that deserve a second look."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.core import checks
+from django.core.checks import CheckMessage, Error, Tags, register
+
+from vocero.env import EIGHT_TOOLS
+
+
+@register("vocero")
+def configuration(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """What cannot work, and what will surprise, on any machine."""
+    return [*_errors(), *_warnings()]
+
+
+@register(Tags.security, deploy=True)
+def deployment(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """What is fine on one's own machine and is not in front of strangers."""
+    return [*_exposed(), *_readable_on_the_way()]
+
+
+def _errors() -> Iterator[CheckMessage]:
+    vocero = settings.VOCERO
+    if vocero.mcp_url and not vocero.backend_login_url:
+        yield Error(
+            "S2S_MCP_URL is set, but no caller can log in.",
+            hint="Set S2S_BACKEND_LOGIN_URL, or unset S2S_MCP_URL for a plain voice relay.",
+            id="vocero.E001",
+        )
+    if vocero.turn_result_chars < vocero.result_chars:
+        yield Error(
+            "S2S_TURN_RESULT_CHARS is smaller than S2S_RESULT_CHARS: one full result would not fit a turn.",
+            hint="Raise the first or lower the second.",
+            id="vocero.E002",
+        )
+
+
+def _warnings() -> Iterator[CheckMessage]:
+    vocero = settings.VOCERO
+    if not vocero.speech_url:
+        yield checks.Warning(
+            "S2S_SPEECH_URL is not set: nobody can talk.",
+            hint="Point it at a realtime speech service, like wss://speech.example/v1/realtime.",
+            id="vocero.W001",
+        )
+    if not vocero.token_keys and not vocero.demo:
+        yield checks.Warning(
+            "Callers' credentials are encrypted with a key derived from SECRET_KEY.",
+            hint="Set S2S_TOKEN_KEYS, so that SECRET_KEY can change without logging every caller out.",
+            id="vocero.W002",
+        )
+    added = sorted(set(vocero.mcp_tools) - set(EIGHT_TOOLS))
+    if added:
+        yield checks.Warning(
+            f"S2S_MCP_TOOLS also lets callers use: {', '.join(added)}.",
+            hint="Keep to the eight AquaPortal tools unless you reviewed these.",
+            id="vocero.W003",
+        )
+    if vocero.conversation_idle > vocero.conversation_ttl:
+        yield checks.Warning(
+            "S2S_CONVERSATION_IDLE is longer than S2S_CONVERSATION_TTL and has no effect.",
+            hint="Lower it, or raise S2S_CONVERSATION_TTL.",
+            id="vocero.W004",
+        )
+
+
+def _exposed() -> Iterator[CheckMessage]:
+    vocero = settings.VOCERO
+    if vocero.unsafe_phone_selector:
+        yield checks.Warning(
+            "S2S_UNSAFE_PHONE_SELECTOR is on: whoever knows a phone number is that caller.",
+            hint="Turn it off and give callers signed links (manage.py phonelink).",
+            id="vocero.W010",
+        )
+    if vocero.demo:
+        yield checks.Warning(
+            "S2S_DEMO is on: the page offers the demo's callers.",
+            hint="Turn it off in front of real callers.",
+            id="vocero.W011",
+        )
+    if not vocero.public_url.startswith("https://"):
+        yield checks.Warning(
+            "S2S_PUBLIC_URL is no https address: cookies are not secure and browsers give no microphone.",
+            hint="Set S2S_PUBLIC_URL to the address that callers open.",
+            id="vocero.W012",
+        )
+
+
+def _readable_on_the_way() -> Iterator[CheckMessage]:
+    """Credentials and voices that leave this machine unencrypted."""
+    vocero = settings.VOCERO
+    addresses = {
+        "S2S_SPEECH_URL": vocero.speech_url,
+        "S2S_BACKEND_LOGIN_URL": vocero.backend_login_url,
+        "S2S_MCP_URL": vocero.mcp_url,
+    }
+    for name, address in addresses.items():
+        parts = urlsplit(address)
+        if parts.scheme in ("http", "ws") and not _is_loopback(parts.hostname or ""):
+            yield checks.Warning(
+                f"{name} is not encrypted and leaves this machine.",
+                hint="Use https or wss, or keep that network private.",
+                id="vocero.W013",
+            )
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
