@@ -55,7 +55,8 @@ clean:
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
-		echo "Vocero needs Python 3.11 or newer, and $(PYTHON) is not. Name one: make PYTHON=/path/to/python3.11 …"; \
+		echo "Vocero needs Python 3.11 or newer, and $(PYTHON) is not."; \
+		echo "Name one: make $(MAKECMDGOALS) PYTHON=/path/to/python3.11"; \
 		exit 1; }
 	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); \
 		echo "No environment could be made. On Debian and Ubuntu: apt-get install python3-venv"; exit 1; }
