@@ -13,9 +13,9 @@ def byte_count(milliseconds: int, rate: int) -> int:
     return milliseconds * rate // 1000 * 2
 
 
-def duration_ms(pcm: bytes, rate: int) -> int:
-    """How long a piece of sound is, in whole milliseconds."""
-    return len(pcm) // 2 * 1000 // rate
+def duration_ms(size: int, rate: int) -> int:
+    """How long that many bytes of sound are, in whole milliseconds."""
+    return size // 2 * 1000 // rate
 
 
 def loudness(pcm: bytes) -> float:

@@ -74,5 +74,5 @@ class Whisper:
 
 
 def _is_noise(found: Any) -> bool:
-    """Whether the words were made up from noise: such had a no-speech probability above 0.52, speech below 0.44."""
+    """Whether words were made up from noise: it had a no-speech probability over 0.52, speech under 0.44."""
     return bool(found.no_speech_prob > 0.5 or (found.scores[0] < -1.0 and found.no_speech_prob > 0.3))

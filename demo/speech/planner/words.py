@@ -25,10 +25,10 @@ _MISHEARD = (
 )
 _STOP = frozenset(
     _WORD.findall(
-        "a all an and any are as at be been by can could current currently did do does for from give has have "
-        "hear how i in is it its just like looking many me much my now of on one or our please say see "
-        "some that the their them then there these this time to up us was we well were what when where which who "
-        "will with would you your"
+        "a all an and any are as at be been by can could current currently did do does for from give has "
+        "have hear how i in is it its just like looking many me much my now of on one or our please say see "
+        "some that the their them then there these this time to up us was we well were what when where which "
+        "who will with would you your"
     )
 )
 
