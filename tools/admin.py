@@ -51,7 +51,8 @@ class RowList(ChangeList):
     def get_queryset(
         self, request: HttpRequest, exclude_parameters: list[str] | None = None
     ) -> QuerySet[Any]:
-        return self.model_admin.listed(super().get_queryset(request, exclude_parameters))
+        rows: QuerySet[Any] = self.model_admin.listed(super().get_queryset(request, exclude_parameters))
+        return rows
 
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
@@ -66,8 +67,8 @@ class ReadOnlyAdmin(ModelAdmin):
     empty_words = "Nothing here yet."
     show_full_result_count = False
     list_fullwidth = True
-    list_per_page = 50
-    list_max_show_all = 50
+    list_per_page = 25
+    list_max_show_all = 25
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
@@ -114,7 +115,7 @@ class ReadOnlyAdmin(ModelAdmin):
         self, request: HttpRequest, template: str, title: str, context: Mapping[str, object]
     ) -> TemplateResponse:
         """A page of this admin around a template of ours."""
-        request.current_app = self.admin_site.name  # type: ignore[attr-defined]
+        request.current_app = self.admin_site.name
         shell = {**self.admin_site.each_context(request), "opts": self.opts, "title": title}
         return TemplateResponse(request, template, {**shell, **context})
 

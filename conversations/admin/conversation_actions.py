@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from uuid import UUID
 
 from django.contrib import messages
@@ -13,7 +12,8 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils import timezone
 
-from conversations import lifecycle
+from conversations import lifecycle, retention
+from conversations.admin import words
 from conversations.admin.log import note, note_about_all
 from conversations.models import Conversation
 from tools.admin import ReadOnlyAdmin
@@ -95,15 +95,31 @@ def counted(count: int, what: str) -> str:
 def clean_up(pages: ReadOnlyAdmin, request: HttpRequest) -> HttpResponse:
     """Shows what a cleanup would change, then does it once it is confirmed."""
     back = reverse("admin:conversations_conversation_changelist")
-    now = timezone.now()
     if request.method == "POST":
-        swept = lifecycle.sweep(now)
-        note_about_all(request, Conversation, "Cleanup", said(swept.changed))
+        tell_cleaned(request, retention.clean_up(timezone.now()))
         return HttpResponseRedirect(back)
-    return pages.page(
-        request, "admin/confirm.html", "Clean up", {"facts": list(lifecycle.waiting(now).items())}
-    )
+    would = retention.clean_up(timezone.now(), dry_run=True)
+    due = {name: count for name, count in would.rows.items() if count}
+    context = {
+        "question": "Clean up now?" if due else "There is nothing to clean up now",
+        "lines": [
+            "Nothing has happened yet; this would change. What is deleted or erased cannot be brought back."
+            if due
+            else "Nothing is past its time. The service also looks by itself every half minute."
+        ],
+        "facts": [(words.CLEANUP.get(name, name), f"{count:,}") for name, count in due.items()],
+        "button": "Yes, clean up" if due else "",
+        "leave": "No, go back" if due else "Back to the list",
+        "cancel": back,
+    }
+    return pages.page(request, "admin/confirm.html", "Clean up", context)
 
 
-def said(changed: Mapping[str, int]) -> str:
-    return ", ".join(f"{name}: {count}" for name, count in changed.items())
+def tell_cleaned(request: HttpRequest, cleaned: retention.Cleaned) -> None:
+    """Logs what a cleanup did and tells the operator, failed steps too."""
+    done = [f"{name.replace('_', ' ')} {count:,}" for name, count in cleaned.rows.items() if count]
+    what = f"Cleaned up: {', '.join(done) or 'nothing'}."
+    if cleaned.failures:
+        what += f" Failed: {', '.join(cleaned.failures)}."
+    note_about_all(request, Conversation, "Cleanup", what)
+    messages.add_message(request, messages.WARNING if cleaned.failures else messages.SUCCESS, what)

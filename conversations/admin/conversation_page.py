@@ -70,8 +70,8 @@ def state_word(conversation: Conversation) -> str:
     """`live` while some process holds it, else `open` or `closed`."""
     if conversation.state != Conversation.State.OPEN:
         return "closed"
-    held = conversation.owner and conversation.lease_expires_at
-    return "live" if held and conversation.lease_expires_at > timezone.now() else "open"
+    lease = conversation.lease_expires_at
+    return "live" if conversation.owner and lease and lease > timezone.now() else "open"
 
 
 def clock(at: datetime) -> str:

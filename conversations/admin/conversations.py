@@ -49,7 +49,6 @@ class ConversationAdmin(ReadOnlyAdmin):
         "failures",
         "last_activity",
         "opened",
-        "kind",
     )
     list_filter = (StateFilter, TroubleFilter, "mode", "close_reason", "opened_at")
     search_fields = ("id",)
@@ -106,7 +105,7 @@ class ConversationAdmin(ReadOnlyAdmin):
     @display(description="Caller")
     def caller(self, row: Conversation) -> str:
         return format_html(
-            '<span class="vo-caller">{}</span> <span class="vo-mono vo-soft">{}</span>',
+            '<span class="vo-clip">{}</span><span class="vo-mono vo-soft vo-under">{}</span>',
             row.caller_name or "Anonymous",
             str(row.id)[:8],
         )
@@ -132,10 +131,6 @@ class ConversationAdmin(ReadOnlyAdmin):
     @display(description="Last activity (UTC)")
     def last_activity(self, row: Conversation) -> str:
         return moment(row.last_seen_at)
-
-    @display(description="Mode")
-    def kind(self, row: Conversation) -> str:
-        return row.mode
 
     @display(description="Opened (UTC)", ordering="opened_at")
     def opened(self, row: Conversation) -> str:

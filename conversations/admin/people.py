@@ -17,7 +17,7 @@ admin.site.unregister(Group)
 
 
 @admin.register(User)
-class UserAdmin(DjangoUserAdmin, ModelAdmin):
+class UserAdmin(DjangoUserAdmin, ModelAdmin):  # type: ignore[type-arg]  # not generic when it runs
     """Accounts are switched off, never deleted: the log of what they did would go with them."""
 
     form = UserChangeForm

@@ -87,7 +87,7 @@ class ToolCallAdmin(ReadOnlyAdmin):
     @display(description="Caller")
     def caller(self, row: ToolCall) -> str:
         url = reverse("admin:conversations_conversation_change", args=[row.conversation_id])
-        return format_html('<a class="vo-clip" href="{}">{}</a>', url, name_of(row.conversation))
+        return format_html('<a class="vo-clip vo-short" href="{}">{}</a>', url, name_of(row.conversation))
 
     @display(description="Ref")
     def reference(self, row: ToolCall) -> str:

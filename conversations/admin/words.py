@@ -55,6 +55,22 @@ SELECTIONS = {
     "brain": "a brain's model API",
 }
 ORIGINS = {"voice": "spoken", "text": "typed", "http": "over HTTP"}
+CLEANUP = {
+    "expired": "Conversations at the end of their time: close",
+    "idle": "Idle conversations: close",
+    "tokens": "Session tokens left behind: erase",
+    "turns": "Turns of calls that are gone: close",
+    "tool_calls": "Tool calls of calls that are gone: close",
+    "phone_links": "Phones of expired links: erase",
+    "transcripts": "Turns whose words are past their days: erase the words",
+    "payloads": "Tool calls whose payloads are past their days: erase arguments and results",
+    "old_tool_calls": "Tool calls past their days: delete",
+    "old_turns": "Turns past their days: delete",
+    "old_upstream_sessions": "Speech sessions past their days: delete",
+    "old_conversations": "Conversations past their days: delete",
+    "old_phone_links": "Phone links past their days: delete",
+    "old_catalogs": "Cached catalogs past their days: delete",
+}
 # Ends that belong to a normal conversation: the caller changed their mind, nothing broke.
 QUIET_CODES = ("cancelled", "stale")
 
