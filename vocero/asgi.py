@@ -1,4 +1,4 @@
-"""HTTP to Django; WebSocket to the applications' routing."""
+"""HTTP to Django; WebSocket to the applications' routing; the sweep beside both."""
 
 import os
 
@@ -8,6 +8,8 @@ from django.core.asgi import get_asgi_application
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "vocero.settings")
 http = get_asgi_application()
 
-from conversations.realtime.routing import websocket_urlpatterns  # noqa: E402  (models need the apps first)
+# The models need the apps first.
+from conversations.realtime.routing import websocket_urlpatterns  # noqa: E402
+from conversations.sweeper import sweeping  # noqa: E402
 
-application = ProtocolTypeRouter({"http": http, "websocket": URLRouter(websocket_urlpatterns)})
+application = sweeping(ProtocolTypeRouter({"http": http, "websocket": URLRouter(websocket_urlpatterns)}))

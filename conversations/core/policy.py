@@ -25,9 +25,9 @@ class Limits:
 class Setup:
     """What one call may do, as plain data.
 
-    `server_tools` maps each offered name to its source. `for_model` and `for_caller` hold a text for each code.
-    `canonical` gives canonical JSON and its digest, None for malformed arguments. `new_id(kind)` makes ids of the
-    kinds `turn`, `call`, `item`, `event` and `ref`.
+    `server_tools` maps each offered name to its source; `for_model`, `for_caller` have a text for each code.
+    `canonical` gives canonical JSON and its digest, None for malformed arguments. `new_id(kind)` makes ids of
+    the kinds `turn`, `call`, `item`, `event` and `ref`.
     """
 
     conversation_id: str

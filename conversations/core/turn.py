@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from conversations.core import events as e
@@ -83,6 +83,13 @@ class Machine:
         """What is to be done about it; an event without a cell is a bug and raises KeyError."""
         effects = self._cells[type(event)](event, now)
         return effects if isinstance(event, e.AudioDelta) else [*effects, *self._watch(now)]
+
+    def recall(self, history: Sequence[Said]) -> list[Effect]:
+        """What a new session of the service is told of the conversation so far; the browser knows it already."""
+        self.history = list(history)
+        effects: list[Effect] = [SendItem(_as_item(said, self._setup.new_id("item"))) for said in history]
+        self._note_items(effects)
+        return effects
 
     # ---- the caller speaks, writes, stops
 
@@ -383,3 +390,9 @@ class Machine:
             return []
         self._watching = False
         return [ClearTimer(SILENCE)]
+
+
+def _as_item(said: Said, item_id: str) -> dict[str, Any]:
+    role, kind = ("user", "input_text") if said.role == "caller" else ("assistant", "output_text")
+    content = [{"type": kind, "text": neutralise(said.text)}]
+    return {"id": item_id, "type": "message", "role": role, "content": content}

@@ -1,0 +1,243 @@
+"""What a client may send: an exact list; other events are refused, other fields are stripped."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from conversations.core import events as e
+from conversations.core.markers import neutralise
+from conversations.realtime.wire import whole
+
+INSTRUCTIONS_LIMIT = 8_000
+FRAME_LIMIT = 1024 * 1024
+EARLY_FRAME_LIMIT = 256 * 1024
+_APPEND_QUOTES = 8
+_APPEND_QUOTES_WITH_ID = 12
+
+
+class _Append(msgspec.Struct, forbid_unknown_fields=True):
+    type: str
+    audio: str
+    event_id: str | None = None
+
+
+_append = msgspec.json.Decoder(_Append)
+
+
+@dataclass(frozen=True, slots=True)
+class Forward:
+    """Goes to the service as it stands here."""
+
+    frame: str
+    is_audio: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Goes nowhere; the client is told this code."""
+
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateAsked:
+    """A `session.update`, with the fields that a client may set, in GA's nested shape."""
+
+    session: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ClientMessage:
+    """An RTVI client message."""
+
+    message_id: str
+    kind: str
+    data: Mapping[str, Any]
+
+
+Asked = Forward | Refused | UpdateAsked | ClientMessage | e.Event
+
+INVALID = Refused("invalid_event", "This is not an event: send one JSON object with a type.")
+
+
+def read(frame: str) -> Asked:
+    """What a client's frame asks for."""
+    audio = _read_append(frame)
+    if audio is not None:
+        return audio
+    try:
+        event = whole(frame)
+    except msgspec.DecodeError:
+        return INVALID
+    name = event.get("type")
+    if not isinstance(name, str):
+        return INVALID
+    if event.get("label") == "rtvi-ai":
+        return _client_message(event)
+    reader = _READERS.get(name)
+    if reader is None:
+        return Refused("forbidden_event", "A client may not send this event.")
+    try:
+        return reader(event)
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return Refused("invalid_event", f"The fields of {name} are not of the right shape.")
+
+
+def _read_append(frame: str) -> Forward | None:
+    """The audio path: the frame goes on untouched when it holds exactly the known fields, each once."""
+    try:
+        event = _append.decode(frame)
+    except msgspec.DecodeError:
+        return None
+    if event.type != "input_audio_buffer.append":
+        return None
+    # A repeated key would let another parser read another event out of the same text.
+    quotes = _APPEND_QUOTES if event.event_id is None else _APPEND_QUOTES_WITH_ID
+    return Forward(frame, is_audio=True) if frame.count('"') == quotes else None
+
+
+def _append_again(event: dict[str, Any]) -> Forward:
+    clean = {"type": "input_audio_buffer.append", "audio": _text(event["audio"])}
+    return Forward(json.dumps(clean), is_audio=True)
+
+
+def _bare(event: dict[str, Any]) -> Forward:
+    return Forward(json.dumps({"type": event["type"]}))
+
+
+def _truncate(event: dict[str, Any]) -> e.TruncateAsked:
+    return e.TruncateAsked(
+        _text(event["item_id"]),
+        _whole_number(event.get("content_index", 0)),
+        _whole_number(event["audio_end_ms"]),
+    )
+
+
+def _create_item(event: dict[str, Any]) -> Asked:
+    item = event["item"]
+    if item["type"] == "function_call_output":
+        return e.BrowserOutput(_text(item["call_id"]), _text(item["output"]))
+    if item["type"] != "message" or item.get("role") != "user":
+        return Refused(
+            "forbidden_event", "A client may only create user messages and outputs of its own tools."
+        )
+    texts = [_text(part["text"]) for part in item["content"] if part.get("type") == "input_text"]
+    if not texts or len(texts) != len(item["content"]):
+        return Refused("forbidden_event", "A client's message holds input_text only.")
+    content = [{"type": "input_text", "text": neutralise(text)} for text in texts]
+    clean: dict[str, Any] = {"type": "message", "role": "user", "content": content}
+    if isinstance(item.get("id"), str) and 0 < len(item["id"]) <= 32:
+        clean["id"] = item["id"]
+    return e.Typed(clean, "\n".join(texts))
+
+
+def _create_response(event: dict[str, Any]) -> e.CreateAsked:
+    wanted = event.get("response") or {}
+    options = {key: wanted[key] for key in ("output_modalities", "max_output_tokens") if key in wanted}
+    return e.CreateAsked(_checked(options))
+
+
+def _update(event: dict[str, Any]) -> UpdateAsked:
+    return UpdateAsked(page_session(event["session"]))
+
+
+def _client_message(event: dict[str, Any]) -> Asked:
+    data = event.get("data")
+    if (
+        event.get("type") != "client-message"
+        or not isinstance(data, dict)
+        or not isinstance(data.get("t"), str)
+    ):
+        return Refused("forbidden_event", "A client may send RTVI client-messages only.")
+    body = data.get("d")
+    return ClientMessage(str(event.get("id") or ""), data["t"], body if isinstance(body, dict) else {})
+
+
+def page_session(session: Mapping[str, Any]) -> dict[str, Any]:
+    """The part of a session that a client may set, nested as in GA; the older flat shape is understood."""
+    nested = _nested(session)
+    names = ("output_modalities", "max_output_tokens", "tools")
+    wanted: dict[str, Any] = {name: nested[name] for name in names if name in nested}
+    if nested.get("tool_choice") in ("auto", "none"):
+        wanted["tool_choice"] = nested["tool_choice"]
+    if isinstance(nested.get("instructions"), str):
+        wanted["instructions"] = neutralise(nested["instructions"][:INSTRUCTIONS_LIMIT])
+    if "tools" in wanted and not isinstance(wanted["tools"], list):
+        del wanted["tools"]
+    audio = _page_audio(nested.get("audio"))
+    return _checked({**wanted, **({"audio": audio} if audio else {})})
+
+
+def _nested(session: Mapping[str, Any]) -> dict[str, Any]:
+    nested = dict(session)
+    if "modalities" in nested and "output_modalities" not in nested:
+        nested["output_modalities"] = ["audio"] if "audio" in nested["modalities"] else ["text"]
+    audio = nested.get("audio") if isinstance(nested.get("audio"), dict) else {}
+    given = {side: dict((audio or {}).get(side) or {}) for side in ("input", "output")}
+    for flat, side, name in _FLAT:
+        if flat in nested:
+            given[side].setdefault(name, nested[flat])
+    nested["audio"] = given
+    return nested
+
+
+_FLAT = (
+    ("turn_detection", "input", "turn_detection"),
+    ("input_audio_transcription", "input", "transcription"),
+    ("input_audio_noise_reduction", "input", "noise_reduction"),
+    ("voice", "output", "voice"),
+    ("speed", "output", "speed"),
+)
+
+
+def _page_audio(audio: Any) -> dict[str, Any]:
+    allowed = {"input": ("turn_detection", "transcription", "noise_reduction"), "output": ("voice", "speed")}
+    sides = {
+        side: {key: audio[side][key] for key in keys if key in audio[side]} for side, keys in allowed.items()
+    }
+    return {side: fields for side, fields in sides.items() if fields}
+
+
+def _checked(options: dict[str, Any]) -> dict[str, Any]:
+    """Drops values of a wrong kind, as the service would replace them by its own."""
+    modalities = options.get("output_modalities")
+    if "output_modalities" in options and modalities not in (["audio"], ["text"]):
+        del options["output_modalities"]
+    tokens = options.get("max_output_tokens")
+    if "max_output_tokens" in options and not (tokens == "inf" or isinstance(tokens, int)):
+        del options["max_output_tokens"]
+    return options
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError("not a text")
+    return value
+
+
+def _whole_number(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError("not a number")
+    return int(value)
+
+
+_READERS: Mapping[str, Callable[[dict[str, Any]], Asked]] = {
+    "input_audio_buffer.append": _append_again,
+    "input_audio_buffer.commit": _bare,
+    "input_audio_buffer.clear": _bare,
+    "conversation.item.truncate": _truncate,
+    "conversation.item.retrieve": lambda event: e.RetrieveAsked(_text(event["item_id"])),
+    "conversation.item.create": _create_item,
+    "response.create": _create_response,
+    "response.cancel": lambda _event: e.CancelAsked(),
+    "session.update": _update,
+    "vocero.client.played": lambda event: e.Played(
+        _text(event["item_id"]), _whole_number(event["played_ms"])
+    ),
+}

@@ -1,0 +1,118 @@
+"""The browser's socket: frames go straight to the call, everything else to its relay."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import parse_qs
+
+import structlog
+from channels.generic.websocket import AsyncWebsocketConsumer
+from django.conf import settings
+from django.http import parse_cookie
+from redis.exceptions import RedisError
+
+from conversations import lifecycle
+from conversations.identity import binding, rates
+from conversations.identity.admission import COOKIE, SECRET, origin_allowed
+from conversations.realtime.relay import Knock, Relay
+
+log = structlog.get_logger(__name__)
+
+SUBPROTOCOL = "realtime"
+SECRET_SUBPROTOCOL = "openai-insecure-api-key."  # noqa: S105  (the prefix that OpenAI's clients use)
+
+_live: set[asyncio.Task[None]] = set()
+
+
+class RelayConsumer(AsyncWebsocketConsumer):
+    """Thin on purpose: `receive` only hands over, since nothing else is dispatched while it waits."""
+
+    relay: Relay | None = None
+    joined: str = ""
+
+    async def dispatch(self, message: Mapping[str, Any]) -> None:
+        # Channels hops to a thread before each message to close old database connections; received frames
+        # touch no database, and the hop lets one slow query delay the audio of every call.
+        if message["type"] == "websocket.receive":
+            await self.websocket_receive(message)
+        else:
+            await super().dispatch(message)
+
+    async def connect(self) -> None:
+        headers = _headers(self.scope)
+        secret = _secret(self.scope, headers)
+        origin, host = headers.get("origin"), headers.get("host", "")
+        secure = self.scope.get("scheme") == "wss" or headers.get("x-forwarded-proto") == "https"
+        if not origin_allowed(origin, host, secure, SECRET if secret else COOKIE):
+            log.warning("socket.origin_refused", origin=(origin or "")[:200], mend="S2S_ALLOWED_ORIGINS")
+            await self.close()
+            return
+        offered = self.scope.get("subprotocols") or []
+        await self.accept(SUBPROTOCOL if SUBPROTOCOL in offered else None)
+        self.relay = Relay(self._knock(headers, secret), self._send_text, self._close_code)
+        task = asyncio.create_task(self.relay.run(self._join))
+        _live.add(task)
+        task.add_done_callback(_live.discard)
+
+    async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
+        if self.relay is not None:
+            self.relay.receive(text_data if text_data is not None else "")
+
+    async def disconnect(self, code: int) -> None:
+        if self.relay is not None:
+            self.relay.leave()
+        if self.joined and self.channel_layer is not None:
+            try:
+                await self.channel_layer.group_discard(self.joined, self.channel_name)
+            except (RedisError, OSError):
+                log.warning("nudges.unavailable")
+
+    async def conversation_nudge(self, _message: Mapping[str, Any]) -> None:
+        """Somebody closed or took over the conversation."""
+        if self.relay is not None:
+            self.relay.nudge()
+
+    async def _join(self, conversation_id: str) -> None:
+        """Listens for nudges; without them the next heartbeat learns the same."""
+        group = lifecycle.group(conversation_id)
+        try:
+            if self.channel_layer is not None:
+                await self.channel_layer.group_add(group, self.channel_name)
+                self.joined = group
+        except (RedisError, OSError):
+            log.warning("nudges.unavailable")
+
+    async def _send_text(self, frame: str) -> None:
+        await self.send(text_data=frame)
+
+    async def _close_code(self, code: int) -> None:
+        await self.close(code=code)
+
+    def _knock(self, headers: Mapping[str, str], secret: str | None) -> Knock:
+        query = parse_qs(self.scope.get("query_string", b"").decode("latin-1"))
+        peer = (self.scope.get("client") or ("", 0))[0]
+        hops = settings.VOCERO.trusted_proxies
+        return Knock(
+            conversation_id=(query.get("conversation") or [None])[0],
+            cookie=parse_cookie(headers.get("cookie", "")).get(binding.COOKIE),
+            secret=secret,
+            address=rates.address_of(headers.get("x-forwarded-for"), peer, hops),
+            extras=secret is None or "vocero" in query.get("events", []),
+        )
+
+
+def _headers(scope: Mapping[str, Any]) -> dict[str, str]:
+    return {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+
+
+def _secret(scope: Mapping[str, Any], headers: Mapping[str, str]) -> str | None:
+    """The client secret, from the header or from the subprotocol that OpenAI's browser clients use."""
+    kind, _, value = headers.get("authorization", "").partition(" ")
+    if kind.lower() == "bearer" and value:
+        return value.strip()
+    for offered in scope.get("subprotocols") or []:
+        if offered.startswith(SECRET_SUBPROTOCOL):
+            return str(offered.removeprefix(SECRET_SUBPROTOCOL))
+    return None

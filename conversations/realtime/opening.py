@@ -1,0 +1,120 @@
+"""How a session at the speech service begins: declared, then decided once between native and marker."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from conversations.realtime import prompt, wire
+from conversations.realtime.connection import Connection, SpeechUnavailable
+from tools.contract import Tool
+
+CREATED_WAIT = 8.0
+UPDATED_WAIT = 2.0
+
+_FORMAT = {"type": "audio/pcm", "rate": 24_000}
+_TRANSCRIBER = "whisper-1"
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """What the service is told: the caller's tools, how they may be picked, and what the page adds.
+
+    `wanted` is `auto`, `native` or `marker`. `page` holds what the client set, in GA's nested shape.
+    """
+
+    caller_name: str
+    tools: tuple[Tool, ...]
+    wanted: str
+    page: Mapping[str, Any] = field(default_factory=dict)
+
+    def instructions(self, selection: str) -> str:
+        """The whole instructions for one way of picking tools; any but `marker` has no marker rules."""
+        marked = self.tools if selection == "marker" else ()
+        return prompt.instructions(self.caller_name, str(self.page.get("instructions") or ""), marked)
+
+    def session(self, selection: str) -> dict[str, Any]:
+        """The session as it is declared for one way of picking tools."""
+        own = prompt.declarations(self.tools) if selection == "native" else []
+        page_audio = self.page.get("audio") or {}
+        words = prompt.vocabulary(self.tools)
+        transcription = {"model": _TRANSCRIBER, **({"prompt": words} if words else {})}
+        side_in = {"format": _FORMAT, "transcription": transcription, **page_audio.get("input", {})}
+        if isinstance(side_in["transcription"], dict):
+            side_in["transcription"] = {**transcription, **side_in["transcription"]}
+        session = {
+            "output_modalities": self.page.get("output_modalities") or ["audio"],
+            "instructions": self.instructions(selection),
+            "tools": [*own, *(self.page.get("tools") or [])],
+            "tool_choice": self.page.get("tool_choice") or "auto",
+            "audio": {"input": side_in, "output": {"format": _FORMAT, **page_audio.get("output", {})}},
+        }
+        limit = self.page.get("max_output_tokens")
+        return session if limit is None else {**session, "max_output_tokens": limit}
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A session that runs: how tools are picked (empty without tools), and what the service tells of it."""
+
+    selection: str
+    session: Mapping[str, Any]
+    created: Mapping[str, Any]
+
+
+def decide(wanted: str, declared: frozenset[str], confirmed: frozenset[str] | None) -> str:
+    """`native` or `marker`: with `auto`, native only where the service confirms every declared tool."""
+    if wanted != "auto":
+        return wanted
+    return "native" if confirmed is not None and declared <= confirmed else "marker"
+
+
+async def open_session(
+    connection: Connection, declaration: Declaration, new_id: Callable[[str], str]
+) -> Opened:
+    """Declares the session and waits, bounded, until it is known how tools are picked.
+
+    Raises SpeechUnavailable.
+    """
+    created = await _answer(connection, {"session.created"}, CREATED_WAIT)
+    if created is None:
+        raise SpeechUnavailable("no session.created")
+    told = _session(created)
+    names = frozenset(tool.name for tool in declaration.tools)
+    first = "" if not names else "marker" if declaration.wanted == "marker" else "native"
+    updated = await _declare(connection, declaration, first, new_id)
+    selection = first
+    if first == "native":
+        confirmed = wire.declared_names(_session(updated)) if updated is not None else None
+        selection = decide(declaration.wanted, names, confirmed)
+        if selection != first:
+            updated = await _declare(connection, declaration, selection, new_id)
+    return Opened(selection, {**told, **(_session(updated) if updated is not None else {})}, told)
+
+
+async def _declare(
+    connection: Connection, declaration: Declaration, selection: str, new_id: Callable[[str], str]
+) -> dict[str, Any] | None:
+    """The service's `session.updated`; None where it complained or did not answer in time."""
+    await connection.send(wire.session_update(declaration.session(selection), new_id("event")))
+    answer = await _answer(connection, {"session.updated", "error"}, UPDATED_WAIT)
+    return answer if answer is not None and answer["type"] == "session.updated" else None
+
+
+async def _answer(connection: Connection, names: set[str], seconds: float) -> dict[str, Any] | None:
+    """The first event of one of these types; whatever else a new session says first is of no interest."""
+    try:
+        async with asyncio.timeout(seconds):
+            while True:
+                frame = await connection.receive()
+                if wire.kind(frame) in names:
+                    return wire.whole(frame)
+    except TimeoutError:
+        return None
+
+
+def _session(event: Mapping[str, Any]) -> Mapping[str, Any]:
+    session = event.get("session")
+    return session if isinstance(session, dict) else {}

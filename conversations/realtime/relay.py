@@ -1,0 +1,291 @@
+"""One socket from its knock to its end: admitted, claimed, run, kept by heartbeats, released."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import uuid
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+import structlog
+from channels.db import database_sync_to_async
+from django.conf import settings
+from django.db import DatabaseError, InterfaceError
+from django.utils import timezone
+
+from conversations import journal, lifecycle
+from conversations.bootstrap import Plan, load_plan
+from conversations.core.policy import Limits
+from conversations.core.records import Record
+from conversations.core.transcript import Said
+from conversations.identity import rates
+from conversations.identity.admission import Admission, admit_socket
+from conversations.models import new_ref
+from conversations.realtime import endings
+from conversations.realtime.connection import SpeechConnection, SpeechUnavailable, dial
+from conversations.realtime.endings import Ending
+from conversations.realtime.session import Call, Ports, Session
+from conversations.realtime.toolrun import NotRecorded
+from tools.catalog import Offer, discover
+from tools.contract import Caller, ToolSource
+from tools.snapshots import SnapshotCache
+from tools.sources.mcp import McpSource
+
+log = structlog.get_logger(__name__)
+
+HEARTBEAT = 3.0
+EXPIRING = 60.0
+EARLY_LIMIT = 1024 * 1024
+
+PROCESS = uuid.uuid4().hex[:12]
+
+
+@dataclass(frozen=True, slots=True)
+class Knock:
+    """What a socket shows at the door."""
+
+    conversation_id: str | None
+    cookie: str | None = field(repr=False)
+    secret: str | None = field(repr=False)
+    address: str
+    extras: bool
+
+
+class Relay:
+    """The owner of one socket's call; its task outlives the consumer, so that a call always ends."""
+
+    def __init__(
+        self, knock: Knock, send: Callable[[str], Awaitable[None]], close: Callable[[int], Awaitable[None]]
+    ) -> None:
+        self._knock, self._send, self._close = knock, send, close
+        self._owner = f"{PROCESS}:{uuid.uuid4().hex}"
+        self._session: Session | None = None
+        self._early: list[str] = []
+        self._early_size = 0
+        self._ending: Ending | None = None
+        self._nudged = asyncio.Event()
+        self._gone = False
+
+    def receive(self, frame: str) -> None:
+        """A frame of the browser; never waits."""
+        if self._session is not None:
+            self._session.receive(frame)
+            return
+        self._early_size += len(frame)
+        if self._early_size > EARLY_LIMIT:
+            self.end(endings.TOO_LARGE)
+        else:
+            self._early.append(frame)
+
+    def leave(self) -> None:
+        """The socket is gone; the conversation stays open."""
+        self._gone = True
+        self.end(endings.LEFT)
+
+    def nudge(self) -> None:
+        """Somebody changed the conversation's row: read it now."""
+        self._nudged.set()
+
+    def end(self, ending: Ending) -> None:
+        """The call ends like this."""
+        self._ending = self._ending or ending
+        if self._session is not None:
+            self._session.end(ending)
+
+    async def run(self, joined: Callable[[str], Awaitable[None]]) -> None:
+        """The whole life of the socket; `joined` is told the conversation once its call is claimed."""
+        ending = endings.BROKEN
+        try:
+            ending = await self._admitted(joined)
+        except (DatabaseError, InterfaceError):
+            log.exception("socket.database")
+        finally:
+            await self._say_goodbye(ending)
+
+    async def _admitted(self, joined: Callable[[str], Awaitable[None]]) -> Ending:
+        knock = self._knock
+        wait = await database_sync_to_async(rates.retry_after)(
+            "socket", knock.address, settings.VOCERO.rate_sockets, time.time()
+        )
+        if wait is not None:
+            return endings.busy(wait)
+        admitted = await database_sync_to_async(admit_socket)(
+            knock.conversation_id, knock.cookie, knock.secret
+        )
+        if not isinstance(admitted, Admission):
+            return endings.refused(admitted.close_code, admitted.code)
+        return await self._claimed(admitted.conversation_id, joined)
+
+    async def _claimed(self, conversation_id: str, joined: Callable[[str], Awaitable[None]]) -> Ending:
+        claim = await database_sync_to_async(lifecycle.claim)(conversation_id, self._owner)
+        if claim is None:
+            return endings.closed("expired")
+        await joined(conversation_id)
+        try:
+            plan = await database_sync_to_async(load_plan)(conversation_id, claim.generation)
+            if plan is None:
+                return await self._standing(conversation_id, claim.generation) or endings.BROKEN
+            return await self._run(plan)
+        finally:
+            await database_sync_to_async(lifecycle.release)(conversation_id, self._owner, claim.generation)
+
+    async def _run(self, plan: Plan) -> Ending:
+        source = McpSource(settings.VOCERO.mcp_url) if plan.mode == "mcp" and plan.caller else None
+        session = Session(self._call(plan), self._ports(plan, source))
+        beat = asyncio.create_task(self._keep(plan, session))
+        try:
+            self._session = session
+            for frame in self._early:
+                session.receive(frame)
+            self._early.clear()
+            if self._ending is not None:
+                session.end(self._ending)
+            return await session.run()
+        finally:
+            beat.cancel()
+            await asyncio.wait({beat})
+            if source is not None:
+                await source.aclose()
+            await journal.get_journal().flush()
+
+    async def _keep(self, plan: Plan, session: Session) -> None:
+        """The heartbeat: renews the lease, and learns from the row what others decided."""
+        warned = False
+        while True:
+            self._nudged.clear()
+            try:
+                ending = await self._standing(plan.conversation_id, plan.generation, session.take_activity())
+            except (DatabaseError, InterfaceError) as error:
+                log.warning("heartbeat.failed", conversation=plan.conversation_id, error=type(error).__name__)
+                ending = None
+            left = plan.expires_at - time.time()
+            if ending is None and left <= 0:
+                await database_sync_to_async(lifecycle.close)(plan.conversation_id, "expired")
+                ending = endings.closed("expired")
+            if ending is not None:
+                self._announce(session, ending)
+                return
+            if left < EXPIRING and not warned:
+                warned = True
+                session.tell("vocero.conversation.expiring", {"seconds": int(left)})
+            try:
+                async with asyncio.timeout(max(min(HEARTBEAT, left), 0.1)):
+                    await self._nudged.wait()
+            except TimeoutError:
+                continue
+
+    def _announce(self, session: Session, ending: Ending) -> None:
+        if ending.code == 4410:
+            session.tell("vocero.conversation.closed", {"reason": ending.error})
+        session.end(ending)
+
+    async def _standing(self, conversation_id: str, generation: int, active: bool = False) -> Ending | None:
+        heartbeat = database_sync_to_async(lifecycle.heartbeat)
+        standing = await heartbeat(conversation_id, self._owner, generation, active)
+        if standing.state == "held":
+            return None
+        return endings.TAKEN_OVER if standing.state == "superseded" else endings.closed(standing.reason)
+
+    def _call(self, plan: Plan) -> Call:
+        vocero = settings.VOCERO
+        return Call(
+            conversation_id=plan.conversation_id,
+            caller=plan.caller,
+            caller_name=plan.caller_name,
+            plain=plan.mode == "plain",
+            expires_at=datetime.fromtimestamp(plan.expires_at, UTC).isoformat(),
+            selection=vocero.tool_selection,
+            tool_timeout=vocero.tool_timeout,
+            extras=self._knock.extras,
+            browser_tools=frozenset(plan.browser_tools),
+            labels=vocero.tool_labels.get("en", {}),
+            limits=Limits(
+                attempts=vocero.max_tool_calls,
+                result_chars=vocero.result_chars,
+                turn_result_chars=vocero.turn_result_chars,
+                silence=vocero.silence_limit,
+            ),
+            next_turn=plan.next_turn,
+            history=tuple(Said(heard.role, heard.text) for heard in plan.history),
+            page=plan.session,
+        )
+
+    def _ports(self, plan: Plan, source: ToolSource | None) -> Ports:
+        vocero = settings.VOCERO
+        write = journal.get_journal()
+
+        async def call_service() -> SpeechConnection:
+            if not vocero.speech_url:
+                raise SpeechUnavailable("S2S_SPEECH_URL is not set")
+            return await dial(vocero.speech_url, vocero.speech_api_key, vocero.speech_model)
+
+        async def commit(record: Record) -> None:
+            try:
+                await write.commit(record)
+            except journal.NotRecorded as error:
+                raise NotRecorded(str(error)) from error
+
+        async def offered() -> Offer:
+            return await _offer(source, plan.caller)
+
+        return Ports(
+            send=self._send_while_there,
+            dial=call_service,
+            discover=offered,
+            write=write.write,
+            commit=commit,
+            now=time.time,
+            new_id=new_id,
+            unauthorized=lambda: self._close_conversation(plan.conversation_id, "auth_expired"),
+        )
+
+    def _close_conversation(self, conversation_id: str, reason: str) -> None:
+        """Closes the row in a task of its own; the heartbeat then ends the call."""
+        task = asyncio.create_task(self._close_and_look(conversation_id, reason))
+        _closing.add(task)
+        task.add_done_callback(_closing.discard)
+
+    async def _close_and_look(self, conversation_id: str, reason: str) -> None:
+        await database_sync_to_async(lifecycle.close)(conversation_id, reason)
+        self.nudge()
+
+    async def _send_while_there(self, frame: str) -> None:
+        if self._gone:
+            return
+        try:
+            await self._send(frame)
+        except OSError:
+            self.leave()
+
+    async def _say_goodbye(self, ending: Ending) -> None:
+        if self._gone:
+            return
+        if ending.error:
+            await self._send_while_there(endings.frame(ending, new_id("event")))
+        try:
+            await self._close(ending.code)
+        except (OSError, RuntimeError):
+            log.debug("socket.gone", code=ending.code)
+
+
+_closing: set[asyncio.Task[None]] = set()
+
+
+async def _offer(source: ToolSource | None, caller: Caller | None) -> Offer:
+    if source is None or caller is None:
+        return Offer()
+    cache = SnapshotCache(settings.VOCERO.catalog_ttl)
+    return await discover([source], caller, settings.VOCERO.mcp_tools, cache, timezone.now())
+
+
+def new_id(kind: str) -> str:
+    """An id of a kind: UUIDs for rows, short letters for `ref`, GA's shapes for items and events."""
+    match kind:
+        case "ref":
+            return new_ref()
+        case "item" | "event":
+            return f"{kind}_{uuid.uuid4().hex[:24]}"
+        case _:
+            return str(uuid.uuid4())

@@ -1,0 +1,101 @@
+"""The core's effects as frames for the browser, and the session of the service as the browser may see it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from conversations.core import effects as fx
+from conversations.realtime.wire import whole
+
+_SESSION_KEYS = ("id", "object", "type", "model", "output_modalities", "max_output_tokens", "expires_at")
+_RESPONSE_TEXTS = ("transcript", "text")
+
+
+def frame(effect: fx.Effect, event_id: str) -> str:
+    """The frame for an effect that goes to the browser."""
+    match effect:
+        case fx.Show(passed):
+            return passed
+        case fx.ShowDelta(original, delta):
+            return _with_delta(original, delta)
+        case fx.ShowCut(original, kept, hidden):
+            return _cut(original, kept, hidden)
+        case fx.Tell("error", fields):
+            return error(fields, event_id)
+        case fx.Tell(name, fields):
+            return json.dumps({"type": name, "event_id": event_id, **fields}, ensure_ascii=False)
+    raise TypeError(f"{type(effect).__name__} does not go to the browser")
+
+
+def error(fields: Mapping[str, Any], event_id: str) -> str:
+    """A GA `error` event; `fields` are `code`, `message`, and `ref` or `retry_after_ms` where they apply."""
+    body = {"type": "vocero_error", "param": None, "event_id": None, **fields}
+    return json.dumps({"type": "error", "event_id": event_id, "error": body}, ensure_ascii=False)
+
+
+def session(name: str, declared: Mapping[str, Any], page: Mapping[str, Any], event_id: str) -> str:
+    """`session.created` or `session.updated` with the page's words and tools, and nothing of the server's."""
+    shown = {key: declared[key] for key in _SESSION_KEYS if key in declared}
+    shown["type"] = "realtime"
+    shown["audio"] = _audio(declared.get("audio"), page)
+    shown["instructions"] = page.get("instructions") or ""
+    shown["tools"] = page.get("tools") or []
+    shown["tool_choice"] = page.get("tool_choice") or "auto"
+    return json.dumps({"type": name, "event_id": event_id, "session": shown}, ensure_ascii=False)
+
+
+def _audio(audio: Any, page: Mapping[str, Any]) -> dict[str, Any]:
+    """The audio settings, without the vocabulary that the server gives to the transcription."""
+    if not isinstance(audio, dict):
+        return {}
+    sides = {side: dict(audio[side]) for side in ("input", "output") if isinstance(audio.get(side), dict)}
+    transcription = sides.get("input", {}).get("transcription")
+    if isinstance(transcription, dict):
+        own = ((page.get("audio") or {}).get("input") or {}).get("transcription") or {}
+        kept = {key: value for key, value in transcription.items() if key != "prompt"}
+        sides["input"]["transcription"] = {**kept, **({"prompt": own["prompt"]} if "prompt" in own else {})}
+    return sides
+
+
+def _with_delta(original: str, delta: str) -> str:
+    event = whole(original)
+    if event["type"].endswith(".done"):
+        event["type"] = event["type"].removesuffix("done") + "delta"
+        for key in _RESPONSE_TEXTS:
+            event.pop(key, None)
+    event["delta"] = delta
+    return json.dumps(event, ensure_ascii=False)
+
+
+def _cut(original: str, kept: Mapping[tuple[str, int], str], hidden: frozenset[str]) -> str:
+    event = whole(original)
+    if isinstance(event.get("response"), dict):
+        output = [item for item in event["response"].get("output") or [] if item.get("id") not in hidden]
+        spoken = [_cut_item(item, kept) for item in output]
+        event["response"]["output"] = [item for item in spoken if item.get("content") != []]
+    if isinstance(event.get("item"), dict):
+        event["item"] = _cut_item(event["item"], kept)
+    place = (str(event.get("item_id") or ""), int(event.get("content_index") or 0))
+    if isinstance(event.get("part"), dict):
+        event["part"] = _cut_part(event["part"], kept.get(place, ""))
+    for key in _RESPONSE_TEXTS:
+        if isinstance(event.get(key), str):
+            event[key] = kept.get(place, "")
+    return json.dumps(event, ensure_ascii=False)
+
+
+def _cut_item(item: dict[str, Any], kept: Mapping[tuple[str, int], str]) -> dict[str, Any]:
+    content = item.get("content")
+    if item.get("type") != "message" or not isinstance(content, list):
+        return item
+    item_id = str(item.get("id") or "")
+    parts = [_cut_part(part, kept.get((item_id, index), "")) for index, part in enumerate(content)]
+    return {**item, "content": [part for part in parts if any(part.get(key) for key in _RESPONSE_TEXTS)]}
+
+
+def _cut_part(part: Any, text: str) -> dict[str, Any]:
+    if not isinstance(part, dict):
+        return {}
+    return {key: text if key in _RESPONSE_TEXTS else value for key, value in part.items()}

@@ -1,0 +1,68 @@
+"""One tool of a live call: from its committed row to its outcome, which always comes back to the core."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from conversations.core.effects import RunTool
+from conversations.core.events import Event, ToolEnded, ToolProgressed
+from conversations.core.records import Record
+from conversations.realtime.words import FOR_MODEL
+from tools import executor
+from tools.catalog import Offer
+from tools.contract import CallContext, Caller, Progress
+
+
+class NotRecorded(Exception):
+    """The opening row is not in the database, so the tool must not run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Runner:
+    """What running tools needs of a call. `commit` raises NotRecorded; `timeout` is in seconds."""
+
+    caller: Caller
+    timeout: float
+    feed: Callable[[Event], None]
+    commit: Callable[[Record], Awaitable[None]]
+    now: Callable[[], float]
+    unauthorized: Callable[[], None]
+
+    async def run(self, offer: Offer, effect: RunTool) -> None:
+        """Runs it and feeds the outcome; cancelling it feeds `cancelled`, or `outcome_unknown`."""
+        started, untold = self.now(), False
+
+        def on_untold() -> None:
+            nonlocal untold
+            untold = True
+
+        def on_progress(progress: Progress) -> None:
+            self.feed(ToolProgressed(effect.call_id, progress.progress, progress.total, progress.message))
+
+        context = CallContext(self.caller, self.timeout, on_progress, on_untold)
+        try:
+            await self.commit(effect.opened)
+            outcome = await executor.run(offer, effect.name, effect.arguments, context, effect.room)
+        except NotRecorded:
+            self.feed(ToolEnded(effect.call_id, "failed", "internal", FOR_MODEL["internal"], 0))
+            return
+        except asyncio.CancelledError:
+            code, spent = "outcome_unknown" if untold else "cancelled", self.now() - started
+            self.feed(ToolEnded(effect.call_id, "failed", code, "", int(spent * 1000)))
+            raise
+        self.feed(
+            ToolEnded(
+                call_id=effect.call_id,
+                status=outcome.status,
+                code=outcome.code,
+                output=outcome.output,
+                duration_ms=outcome.duration_ms,
+                truncated=outcome.truncated,
+                titles=outcome.titles,
+                excerpt=outcome.excerpt,
+            )
+        )
+        if outcome.code == "unauthorized":
+            self.unauthorized()

@@ -1,0 +1,246 @@
+"""The service's frames and the core's events: the only module that knows its dialect. No socket here."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from conversations.core import effects as fx
+from conversations.core import events as e
+
+BYTES_A_MILLISECOND = 48  # PCM16, one channel, 24 kHz
+
+
+class Head(msgspec.Struct):
+    """What every frame is sorted by; the rest of it is decoded only where the core needs it."""
+
+    type: str
+    response_id: str = ""
+    item_id: str = ""
+    content_index: int = 0
+    delta: msgspec.Raw = msgspec.Raw(b"")
+
+
+@dataclass(frozen=True, slots=True)
+class SessionUpdated:
+    """The service tells its session; between the two sides of the wire, nothing for the core."""
+
+    session: Mapping[str, Any]
+
+
+_head = msgspec.json.Decoder(Head)
+_whole = msgspec.json.Decoder(dict[str, Any])
+
+# Events that the browser may see as they are.
+PASSING = frozenset(
+    {
+        "input_audio_buffer.committed",
+        "input_audio_buffer.cleared",
+        "input_audio_buffer.timeout_triggered",
+        "conversation.item.input_audio_transcription.delta",
+        "conversation.item.input_audio_transcription.segment",
+        "conversation.item.truncated",
+        "conversation.item.deleted",
+        "rate_limits.updated",
+    }
+)
+
+
+def kind(frame: str | bytes) -> str:
+    """The event's type; empty where the frame is no event."""
+    try:
+        return _head.decode(frame).type
+    except msgspec.DecodeError:
+        return ""
+
+
+def whole(frame: str | bytes) -> dict[str, Any]:
+    """The whole event; raises msgspec.DecodeError where it is none."""
+    return _whole.decode(frame)
+
+
+def decode(frame: str) -> tuple[e.Event | SessionUpdated, ...]:
+    """The core's events of one frame; none for a frame that nobody may see or act on."""
+    try:
+        head = _head.decode(frame)
+        if head.type == "response.output_audio.delta":
+            return (_audio(head, frame),)
+        if head.type in PASSING:
+            return (e.Passing(frame),)
+        reader = _READERS.get(head.type)
+        return reader(whole(frame), frame) if reader is not None else ()
+    except (msgspec.DecodeError, AttributeError, KeyError, TypeError):
+        return ()
+
+
+def encode(effect: fx.Effect, event_id: str, plain_instructions: str | None = None) -> str:
+    """The frame for an effect that goes to the service.
+
+    `plain_instructions` are those without marker rules, for a response in which no tool may be picked.
+    """
+    event: dict[str, Any]
+    match effect:
+        case fx.SendItem(item):
+            event = {"type": "conversation.item.create", "item": item}
+        case fx.CreateResponse(options, last):
+            event = {"type": "response.create", "response": _response(options, last, plain_instructions)}
+        case fx.CancelResponse(response_id):
+            event = {"type": "response.cancel", "response_id": response_id}
+        case fx.Truncate(item_id, content_index, audio_end_ms):
+            event = {
+                "type": "conversation.item.truncate",
+                "item_id": item_id,
+                "content_index": content_index,
+                "audio_end_ms": audio_end_ms,
+            }
+        case fx.Retrieve(item_id, own_id):
+            event, event_id = {"type": "conversation.item.retrieve", "item_id": item_id}, own_id
+        case _:
+            raise TypeError(f"{type(effect).__name__} does not go to the speech service")
+    return json.dumps({**event, "event_id": event_id}, ensure_ascii=False)
+
+
+def session_update(session: Mapping[str, Any], event_id: str) -> str:
+    """The frame that declares a session."""
+    event = {"type": "session.update", "event_id": event_id, "session": {"type": "realtime", **session}}
+    return json.dumps(event, ensure_ascii=False)
+
+
+def declared_names(session: Mapping[str, Any]) -> frozenset[str]:
+    """The names of the tools that a session of the service holds."""
+    tools = session.get("tools")
+    names = (tool.get("name") for tool in tools if isinstance(tool, dict)) if isinstance(tools, list) else ()
+    return frozenset(name for name in names if isinstance(name, str))
+
+
+def error_code(event: Mapping[str, Any]) -> str:
+    """The code of an `error` event; some services put it into `type`."""
+    error = event.get("error") or {}
+    code = error.get("code") or error.get("type") or ""
+    return str(code)[:64] if str(code).replace("_", "").isalnum() else "service_error"
+
+
+def _response(options: Mapping[str, Any], last: bool, plain_instructions: str | None) -> dict[str, Any]:
+    response = dict(options)
+    if last:
+        response["tool_choice"] = "none"
+        if plain_instructions is not None:
+            response["instructions"] = plain_instructions
+    return response
+
+
+def _audio(head: Head, frame: str) -> e.AudioDelta:
+    characters = max(len(bytes(head.delta)) - 2, 0)
+    milliseconds = characters * 3 / 4 / BYTES_A_MILLISECOND
+    return e.AudioDelta(head.response_id, head.item_id, head.content_index, milliseconds, frame)
+
+
+Reader = Callable[[dict[str, Any], str], "tuple[e.Event | SessionUpdated, ...]"]
+
+
+def _heard(event: dict[str, Any], frame: str) -> tuple[e.Event, ...]:
+    text = event.get("transcript")
+    return (e.Heard(str(event.get("item_id") or ""), text if isinstance(text, str) else None, frame),)
+
+
+def _text_delta(event: dict[str, Any], frame: str) -> tuple[e.Event, ...]:
+    text, place = str(event.get("delta") or ""), _place(event)
+    return (e.TextDelta(*place, int(event.get("content_index") or 0), text, frame),)
+
+
+def _text_done(event: dict[str, Any], frame: str) -> tuple[e.Event, ...]:
+    text, place = str(event.get("transcript") or event.get("text") or ""), _place(event)
+    return (e.TextDone(*place, int(event.get("content_index") or 0), text, frame),)
+
+
+def _structure(event: dict[str, Any], frame: str) -> tuple[e.Event, ...]:
+    return (e.Structure(*_place(event), frame),)
+
+
+def _output_item(event: dict[str, Any], frame: str) -> tuple[e.Event, ...]:
+    item = event["item"]
+    response_id, item_id = str(event.get("response_id") or ""), str(item.get("id") or "")
+    if item.get("type") != "function_call":
+        return (e.Structure(response_id, item_id, frame),)
+    shape = e.Structure(response_id, item_id, frame, of_call=True, name=str(item.get("name") or ""))
+    if event["type"] == "response.output_item.added":
+        return (shape,)
+    return (shape, _call(response_id, item))
+
+
+def _call_arguments(event: dict[str, Any], frame: str) -> tuple[e.Event, ...]:
+    name = event.get("name")
+    shape = e.Structure(*_place(event), frame, of_call=True, name=name if isinstance(name, str) else "")
+    if event["type"].endswith(".delta") or not isinstance(name, str):
+        return (shape,)
+    return (shape, _call(shape.response_id, {**event, "id": event.get("item_id")}))
+
+
+def _call(response_id: str, item: Mapping[str, Any]) -> e.FunctionCall:
+    return e.FunctionCall(
+        response_id,
+        str(item.get("id") or ""),
+        str(item.get("call_id") or ""),
+        str(item.get("name") or ""),
+        str(item.get("arguments") or ""),
+    )
+
+
+def _response_done(event: dict[str, Any], frame: str) -> tuple[e.Event, ...]:
+    response = event["response"]
+    response_id = str(response.get("id") or "")
+    details = response.get("status_details") or {}
+    error = details.get("error") or {}
+    code = str(error.get("code") or error.get("type") or details.get("reason") or "")
+    output = response.get("output") or ()
+    finished = response.get("status") == "completed"
+    calls = [item for item in output if item.get("type") == "function_call"] if finished else []
+    picked = tuple(_call(response_id, item) for item in calls)
+    return (e.ResponseDone(response_id, str(response.get("status") or ""), code, picked, frame),)
+
+
+def _item_echo(event: dict[str, Any], frame: str) -> tuple[e.Event, ...]:
+    item = event["item"]
+    item_id, item_kind, role, name = (str(item.get(key) or "") for key in ("id", "type", "role", "name"))
+    return (e.ItemEcho(item_id, item_kind, role, name, frame),)
+
+
+def _error(event: dict[str, Any], frame: str) -> tuple[e.Event, ...]:
+    error = event.get("error") or {}
+    message, event_id = str(error.get("message") or ""), str(error.get("event_id") or "")
+    return (e.ServiceError(error_code(event), message, event_id, frame),)
+
+
+def _place(event: Mapping[str, Any]) -> tuple[str, str]:
+    return str(event.get("response_id") or ""), str(event.get("item_id") or "")
+
+
+_READERS: Mapping[str, Reader] = {
+    "input_audio_buffer.speech_started": lambda _event, frame: (e.SpeechStarted(frame),),
+    "input_audio_buffer.speech_stopped": lambda _event, frame: (e.SpeechStopped(frame),),
+    "conversation.item.input_audio_transcription.completed": _heard,
+    "conversation.item.input_audio_transcription.failed": _heard,
+    "response.created": lambda event, frame: (e.ResponseStarted(str(event["response"]["id"]), frame),),
+    "response.output_text.delta": _text_delta,
+    "response.output_text.done": _text_done,
+    "response.output_audio_transcript.delta": _text_delta,
+    "response.output_audio_transcript.done": _text_done,
+    "response.output_audio.done": _structure,
+    "response.content_part.added": _structure,
+    "response.content_part.done": _structure,
+    "response.output_item.added": _output_item,
+    "response.output_item.done": _output_item,
+    "response.function_call_arguments.delta": _call_arguments,
+    "response.function_call_arguments.done": _call_arguments,
+    "response.done": _response_done,
+    "conversation.item.added": _item_echo,
+    "conversation.item.created": _item_echo,
+    "conversation.item.done": _item_echo,
+    "conversation.item.retrieved": _item_echo,
+    "session.updated": lambda event, _frame: (SessionUpdated(event["session"]),),
+    "error": _error,
+}

@@ -1,0 +1,20 @@
+"""What failure codes say, to the caller and to the model, in a live call."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+
+from tools import executor, sentences
+
+FOR_CALLER = MappingProxyType(
+    {
+        **{code: sentences.for_caller(code) for code in sentences.FAILURES},
+        "no_answer": "Sorry, there was no answer. Please try again.",
+        "response_failed": "Sorry, the answer could not be made. Please try again.",
+        "service_error": "The speech service reported a problem.",
+    }
+)
+
+FOR_MODEL = MappingProxyType(
+    {code: executor.refusal(code, sentences.for_model(code)) for code in sentences.FAILURES}
+)

@@ -1,0 +1,40 @@
+"""The sweep that every web process runs: what time and dead processes left behind."""
+
+from __future__ import annotations
+
+import asyncio
+import weakref
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from channels.db import database_sync_to_async
+from django.utils import timezone
+
+from conversations import lifecycle
+
+INTERVAL = 30.0
+
+App = Callable[[Any, Any, Any], Awaitable[None]]
+
+
+def sweeping(app: App) -> App:
+    """The application, with a sweep running beside it from its first request on; one for each event loop.
+
+    There is no start-up hook to use: Daphne knows no ASGI lifespan.
+    """
+    sweeps: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Task[None]]
+    sweeps = weakref.WeakKeyDictionary()
+
+    async def swept(scope: Any, receive: Any, send: Any) -> None:
+        loop = asyncio.get_running_loop()
+        if loop not in sweeps:
+            sweeps[loop] = loop.create_task(_sweep_for_ever())
+        await app(scope, receive, send)
+
+    return swept
+
+
+async def _sweep_for_ever() -> None:
+    while True:
+        await database_sync_to_async(lifecycle.sweep)(timezone.now())
+        await asyncio.sleep(INTERVAL)
