@@ -105,15 +105,14 @@ def shorten(text: str, size: int) -> str:
     if len(text) <= size:
         return text
     note = f" [… {len(text)} characters in all]"
-    return text[: _character_start(text, max(size - len(note), 0))] + note
+    return _head(text, size - len(note)) + note
 
 
 def titles_of(data: Any) -> tuple[str, ...]:
     """The first distinct `title` strings near the surface of the data, shortened: what it came from."""
     found: dict[str, None] = {}
     for title in _titles(data, TITLE_DEPTH):
-        short = title[: _character_start(title, MAX_TITLE - 1)] + "…"
-        found[title if len(title) <= MAX_TITLE else short] = None
+        found[title if len(title) <= MAX_TITLE else _head(title, MAX_TITLE - 1) + "…"] = None
         if len(found) == MAX_TITLES:
             break
     return tuple(found)
@@ -210,12 +209,12 @@ def _last_resort(whole: Mapping[str, Any]) -> str:
     return _dumps({"truncated": True, "note": "The result is too large to be shown."} | paging)
 
 
-def _character_start(text: str, cut: int) -> int:
-    """The nearest place at or before `cut` that is not inside a composed character such as a joined emoji."""
-    for place in range(cut, max(cut - 32, 0), -1):
+def _head(text: str, size: int) -> str:
+    """The first `size` code points of a longer text, fewer where that would split a composed character."""
+    for place in range(size, max(size - 32, 0), -1):
         if not _joins(text[place]) and text[place - 1] != "\u200d":
-            return place
-    return max(cut, 0)
+            return text[:place]
+    return text[: max(size, 0)]
 
 
 def _joins(character: str) -> bool:

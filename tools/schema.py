@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
@@ -74,12 +74,10 @@ def digest_of(value: Any) -> str:
 
 def depth_exceeds(value: Any, limit: int) -> bool:
     """Whether objects and arrays are nested in the value more than `limit` levels deep."""
-    level = [value]
-    for _ in range(limit + 1):
-        level = [child for parent in level for child in _children(parent)]
-        if not level:
-            return False
-    return True
+    level = _containers([value])
+    for _ in range(limit):
+        level = [child for parent in level for child in _containers(_children(parent))]
+    return bool(level)
 
 
 @lru_cache(maxsize=256)
@@ -103,10 +101,12 @@ def _problem(error: jsonschema_rs.ValidationError) -> str:
     return f"{field}: {error.message[:200]}" if field else error.message[:200]
 
 
-def _children(value: Any) -> Iterable[Any]:
-    if isinstance(value, Mapping):
-        return value.values()
-    return value if isinstance(value, list | tuple) else ()
+def _containers(values: Iterable[Any]) -> list[Any]:
+    return [value for value in values if isinstance(value, Mapping | list | tuple)]
+
+
+def _children(container: Mapping[str, Any] | Sequence[Any]) -> Iterable[Any]:
+    return container.values() if isinstance(container, Mapping) else container
 
 
 def _without_nulls(value: Any) -> Any:

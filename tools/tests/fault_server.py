@@ -20,7 +20,8 @@ ANSWERS = {"server/discover": DISCOVERED, "tools/list": LISTED, "tools/call": CA
 class FaultServer:
     """`fault`, set to one of the functions below, spoils every answer to the `spoiled` method.
 
-    `requests` records (path, headers, JSON-RPC body) of every request, `connections` counts the connections.
+    `requests` records (path, headers, JSON-RPC body) of every request, `connections` counts the connections,
+    `asked` is set by the first request.
     """
 
     def __init__(self):
@@ -29,6 +30,7 @@ class FaultServer:
         self.spoiled = "tools/call"
         self.requests = []
         self.connections = 0
+        self.asked = asyncio.Event()
         self._open = set()
 
     def methods(self):
@@ -57,6 +59,7 @@ class FaultServer:
         path, headers = _parsed(head)
         body = json.loads(await reader.readexactly(int(headers.get("content-length", 0))) or b"{}")
         self.requests.append((path, headers, body))
+        self.asked.set()
         method = body.get("method", "")
         if self.fault and method == self.spoiled:
             return await self.fault(writer, body)
