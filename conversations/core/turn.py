@@ -85,7 +85,7 @@ class Machine:
         return effects if isinstance(event, e.AudioDelta) else [*effects, *self._watch(now)]
 
     def recall(self, history: Sequence[Said]) -> list[Effect]:
-        """What a new session of the service is told of the conversation so far; the browser knows it already."""
+        """What a new session of the service is told of the conversation; the browser knows it already."""
         self.history = list(history)
         effects: list[Effect] = [SendItem(_as_item(said, self._setup.new_id("item"))) for said in history]
         self._note_items(effects)

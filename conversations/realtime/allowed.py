@@ -241,3 +241,11 @@ _READERS: Mapping[str, Callable[[dict[str, Any]], Asked]] = {
         _text(event["item_id"]), _whole_number(event["played_ms"])
     ),
 }
+
+
+def merged(page: Mapping[str, Any], session: Mapping[str, Any]) -> dict[str, Any]:
+    """The client's earlier wishes with its newer ones, the two sides of `audio` each on its own."""
+    audio = {side: {**page.get("audio", {}).get(side, {})} for side in ("input", "output")}
+    for side, fields in session.get("audio", {}).items():
+        audio[side].update(fields)
+    return {**page, **session, "audio": {side: fields for side, fields in audio.items() if fields}}
