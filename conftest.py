@@ -8,6 +8,7 @@ from pathlib import Path
 import django
 import pytest
 from django.conf import settings
+from django.db import connections
 
 ROOT = Path(__file__).parent
 PEER_PYTHON = ROOT / ".venvs" / "peers" / "bin" / "python"
@@ -71,6 +72,14 @@ NEEDS = {
 def pytest_configure(config):
     # Plain names: hashed ones need a collectstatic first, which only a server under test is worth.
     settings.STORAGES["staticfiles"]["BACKEND"] = "django.contrib.staticfiles.storage.StaticFilesStorage"
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(django_db_modify_db_settings, tmp_path_factory):
+    """A file: threads on one SQLite in memory meet locks that no deployment has."""
+    default = connections["default"]
+    if default.vendor == "sqlite":
+        default.settings_dict["TEST"]["NAME"] = str(tmp_path_factory.mktemp("database") / "test.sqlite3")
 
 
 def pytest_runtest_setup(item):

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import structlog
+from django.core.exceptions import ValidationError
 from django.db import (
     DatabaseError,
     IntegrityError,
@@ -34,6 +35,8 @@ log = structlog.get_logger(__name__)
 
 # The database is away or busy; the rows themselves may be fine.
 UNREACHABLE = (OperationalError, InterfaceError)
+# This row cannot be stored, whoever asks.
+UNSTORABLE = (DatabaseError, ValidationError, ValueError, TypeError)
 
 
 def write(records: Sequence[Record]) -> list[bool]:
@@ -51,7 +54,7 @@ def write(records: Sequence[Record]) -> list[bool]:
         return [True] * len(records)
     except UNREACHABLE:
         raise
-    except (DatabaseError, ValueError, TypeError):
+    except UNSTORABLE:
         return [_write_alone(record) for record in records]
     finally:
         close_old_connections()
@@ -63,7 +66,7 @@ def _write_alone(record: Record) -> bool:
             WRITERS[type(record)](record)
     except UNREACHABLE:
         raise
-    except (DatabaseError, ValueError, TypeError) as error:
+    except UNSTORABLE as error:
         # The error's text may repeat the row, which holds what was said.
         log.error("journal.row_failed", record=type(record).__name__, error=type(error).__name__)
         return False

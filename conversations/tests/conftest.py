@@ -1,0 +1,55 @@
+"""What tests of conversations stand on: settings to bend, a backend to log in at, people with browsers."""
+
+from dataclasses import replace
+
+import pytest
+from django.core.cache import cache
+
+from conversations.tests.login_server import LoginServer
+from conversations.tests.people import Browser
+
+
+@pytest.fixture(autouse=True)
+def _no_rate_limits_from_other_tests():
+    cache.clear()
+
+
+@pytest.fixture
+def configure(settings):
+    """Changes Vocero's own settings for one test."""
+
+    def change(**changes):
+        settings.VOCERO = replace(settings.VOCERO, **changes)
+
+    return change
+
+
+@pytest.fixture
+def backend(configure):
+    """A login service on loopback, which this deployment uses."""
+    server = LoginServer()
+    with server.running():
+        configure(backend_login_url=server.url)
+        yield server
+
+
+@pytest.fixture
+def portal(backend, configure):
+    """A deployment with AquaPortal and the unsafe selector: phones log in at `backend`."""
+    configure(mcp_url="http://127.0.0.1:9/mcp", unsafe_phone_selector=True)
+    return backend
+
+
+@pytest.fixture
+def caller():
+    return Browser()
+
+
+@pytest.fixture
+def other():
+    return Browser()
+
+
+@pytest.fixture
+def stranger():
+    return Browser()
