@@ -91,13 +91,15 @@ def conversation_page(request: HttpRequest, conversation: Conversation) -> Mappi
     may_see_payloads = request.user.has_perm("conversations.read_payloads")
     ref = searched_ref(request)
     state = state_word(conversation)
+    # Never with its ciphertext: nobody needs it here.
+    token = BackendToken.objects.filter(conversation=conversation).defer("ciphertext").first()
     found = troubles(conversation)
     first_page = next((each.page for each in found if ref and each.ref == ref), 1)
     page = asked_page(request, conversation, first_page)
     return {
         "state": state,
-        "facts": facts(conversation, state),
-        "token": token_of(conversation),
+        "facts": facts(conversation, token, state),
+        "token": token,
         "may_read": may_read,
         "may_see_payloads": may_see_payloads,
         "may_end": request.user.has_perm("conversations.end_conversation") and state != "closed",
@@ -124,7 +126,7 @@ def turns_of(conversation: Conversation, page: Page[int], may_read: bool) -> lis
     return list(turns if may_read else turns.defer("caller_text", "heard_text"))
 
 
-def facts(conversation: Conversation, state: str) -> list[tuple[str, str]]:
+def facts(conversation: Conversation, token: BackendToken | None, state: str) -> list[tuple[str, str]]:
     """What is known of a conversation as a whole, each with its name; all times are UTC."""
     reason = conversation.close_reason
     closed = [
@@ -137,23 +139,17 @@ def facts(conversation: Conversation, state: str) -> list[tuple[str, str]]:
         *(closed if state == "closed" else [("Ends at the latest", moment(conversation.expires_at))]),
         ("Tools", words.MODES.get(conversation.mode, conversation.mode)),
         ("Caller at the backend", conversation.backend_user_id or "not known there"),
-        ("Backend session token", token_words(conversation)),
+        ("Backend session token", token_words(token)),
     ]
 
 
-def token_words(conversation: Conversation) -> str:
+def token_words(token: BackendToken | None) -> str:
     """Where the caller's session token at the backend is now."""
-    token = token_of(conversation)
     if token is None:
         return "none, this caller has no session at the backend"
     if token.erased_at:
         return f"erased {moment(token.erased_at)}"
     return f"kept encrypted since {moment(token.obtained_at)}"
-
-
-def token_of(conversation: Conversation) -> BackendToken | None:
-    """The row of the token, without its ciphertext."""
-    return getattr(conversation, "backend_token", None)
 
 
 def troubles(conversation: Conversation) -> list[Trouble]:

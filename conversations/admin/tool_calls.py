@@ -18,6 +18,12 @@ from conversations.admin.waterfall import milliseconds
 from conversations.models import Conversation, ToolCall
 from tools.admin import ReadOnlyAdmin, moment, pretty
 
+_NEVER_SHOWN = (
+    "conversation__browser_hash",
+    "conversation__secret_hash",
+    "turn__caller_text",
+    "turn__heard_text",
+)
 TONES = {"good": "success", "bad": "danger", "warn": "warning", "live": "info", "quiet": ""}
 
 
@@ -34,13 +40,15 @@ class ToolCallAdmin(ReadOnlyAdmin):
     sortable_by = ("started",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ToolCall]:
-        rows: QuerySet[ToolCall] = super().get_queryset(request)
+        rows: QuerySet[ToolCall] = super().get_queryset(request).select_related("conversation", "turn")
         may_see = request.user.has_perm("conversations.read_payloads")
-        return rows if may_see else rows.defer("arguments", "excerpt")
+        hidden = _NEVER_SHOWN if may_see else (*_NEVER_SHOWN, "arguments", "excerpt")
+        return rows.defer(*hidden)
 
     def listed(self, rows: QuerySet[ToolCall]) -> QuerySet[ToolCall]:
         shown = ("name", "source", "selection", "status", "code", "ref", "started_at", "duration_ms")
-        return rows.select_related("conversation").only(*shown, "conversation__caller_name")
+        of_caller = rows.select_related(None).select_related("conversation")
+        return of_caller.only(*shown, "conversation__caller_name")
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[ToolCall], search_term: str

@@ -120,8 +120,8 @@ def draw(turn: Turn, calls: Sequence[ToolCall], now: datetime) -> Waterfall:
     first_sign = min([over, *(start for start, _ in spans), *([] if answered is None else [answered])])
     spoken = ms(turn.caller_done_at)
     spoken = (first_sign if turn.origin == Turn.Origin.VOICE else 0.0) if spoken is None else spoken
-    axis = Axis(max([over, spoken, *(end for _, end in spans)]))
     waits_until = over if answered is None else answered
+    axis = Axis(max([over, spoken, waits_until, *(end for _, end in spans)]))
     lanes = [caller_lane(turn, spoken, axis)]
     if thinking := gaps((spoken, max(waits_until, spoken)), spans):
         lanes.append(thinking_lane(thinking, axis))

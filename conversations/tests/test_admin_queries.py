@@ -1,0 +1,85 @@
+"""How many queries the lists and pages take, and of what kind: the same whatever they show."""
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from conversations.admin.conversation_page import TURNS_A_PAGE
+from conversations.tests import operators as make
+
+pytestmark = pytest.mark.django_db
+
+CONVERSATIONS = reverse("admin:conversations_conversation_changelist")
+CALLS = reverse("admin:conversations_toolcall_changelist")
+
+
+def queries(client, address):
+    with CaptureQueriesContext(connection) as captured:
+        assert client.get(address).status_code == 200
+    return [query["sql"] for query in captured]
+
+
+def fill(conversations=1, turns=1, calls=1):
+    for number in range(conversations):
+        row = make.conversation(caller_name=f"Caller {number}")
+        make.upstream(row)
+        for index in range(1, turns + 1):
+            one = make.turn(row, index, outcome="failed" if index % 2 else "done", code="timeout")
+            for sequence in range(1, calls + 1):
+                make.call(one, sequence, status="failed" if sequence % 2 else "completed", code="timeout")
+    return row
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        CONVERSATIONS,
+        f"{CONVERSATIONS}?q=caller",
+        f"{CONVERSATIONS}?trouble=any&state=open",
+        CALLS,
+        f"{CALLS}?q=caller",
+    ],
+)
+def test_a_list_takes_as_many_queries_for_many_rows_as_for_few_case_188(address):
+    client = make.root()
+    fill(conversations=2)
+    few = len(queries(client, address))
+    fill(conversations=12, turns=3, calls=3)
+    assert len(queries(client, address)) == few
+
+
+def test_a_conversation_takes_as_many_queries_with_many_turns_as_with_one_case_188():
+    client = make.root()
+    small, big = fill(), fill(turns=TURNS_A_PAGE + 5, calls=3)
+    addresses = [reverse("admin:conversations_conversation_change", args=[row.pk]) for row in (small, big)]
+    few, many = (len(queries(client, address)) for address in addresses)
+    assert many == few
+
+
+def test_counts_of_children_are_subqueries_and_never_part_of_the_count_case_188():
+    fill(conversations=3, turns=2, calls=2)
+    sent = [sql for sql in queries(make.root(), CONVERSATIONS) if 'FROM "conversations_conversation"' in sql]
+    counting = [sql for sql in sent if sql.startswith("SELECT COUNT(")]
+    listing = [sql for sql in sent if "ORDER BY" in sql]
+    assert len(counting) == len(listing) == 1
+    assert "conversations_turn" not in counting[0]
+    assert "conversations_toolcall" not in counting[0]
+    assert "JOIN" not in listing[0]
+    assert listing[0].count("(SELECT COUNT(") == 4
+
+
+def test_a_count_of_children_is_right_beside_another_case_188():
+    fill(turns=3, calls=2)
+    page = make.words(make.root().get(CONVERSATIONS))
+    assert 'data-label="Turns">3<' in page
+    assert 'data-label="Tool calls">6<' in page
+    assert "2 turns, 3 calls" in page
+
+
+def test_a_list_never_reads_what_it_does_not_show_case_188():
+    fill()
+    client = make.root()
+    sent = " ".join(queries(client, CONVERSATIONS) + queries(client, CALLS))
+    for column in ("arguments", "excerpt", "caller_text", "heard_text", "browser_hash"):
+        assert f'"{column}"' not in sent
