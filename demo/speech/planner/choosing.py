@@ -3,13 +3,13 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from datetime import date
+from datetime import date, timedelta
 from typing import Any
 
 from demo.speech.planner.results import Outcome, Row
 from demo.speech.planner.schema import Slot
-from demo.speech.planner.slots import nouns
-from demo.speech.planner.words import NUMBERS, ORDINALS, Question, number, stem, stems
+from demo.speech.planner.slots import Asked, nouns
+from demo.speech.planner.words import NUMBERS, ORDINALS, number, stem, stems
 
 _NEWEST = re.compile(r"\b(latest|newest|most recent|last)\b")
 _PLACED = re.compile(rf"\b({'|'.join(ORDINALS)}|last) (?:one|of them|report|podcast|episode|item|entry)?\b")
@@ -19,16 +19,16 @@ _DAY = re.compile(r"\A(\d{4})-(\d{2})-(\d{2})")
 _SPOKEN_NAMES = ("title", "name", "label", "speech")
 
 
-def chosen(question: Question, rows: Sequence[Row]) -> tuple[Row, ...]:
+def chosen(asked: Asked, rows: Sequence[Row]) -> tuple[Row, ...]:
     """The rows that a question may mean: one where it is clear, several where not, none if it names none."""
-    by_words = _by_words(question, rows)
+    by_words = _by_words(asked, rows)
     if len(by_words) == 1:
         return by_words
     pool = by_words or rows
-    place = _place(question.text)
+    place = _place(asked.text)
     if place is not None and place < len(pool):
         return (pool[place],)
-    if _NEWEST.search(question.text):
+    if _NEWEST.search(asked.text):
         return (newest(pool),)
     return by_words
 
@@ -59,9 +59,9 @@ def named(row: Row) -> str:
     return next((str(row[key]) for key in _SPOKEN_NAMES if row.get(key)), "this one")
 
 
-def _by_words(question: Question, rows: Sequence[Row]) -> tuple[Row, ...]:
-    said = set(question.stems)
-    worded = [_telling(row) for row in rows]
+def _by_words(asked: Asked, rows: Sequence[Row]) -> tuple[Row, ...]:
+    said = set(asked.question.stems)
+    worded = [_telling(row, asked.today) for row in rows]
     common = {
         word for word, count in Counter(w for words in worded for w in words).items() if count == len(rows)
     }
@@ -70,11 +70,11 @@ def _by_words(question: Question, rows: Sequence[Row]) -> tuple[Row, ...]:
     return tuple(row for row, score in zip(rows, scores, strict=True) if best and score == best)
 
 
-def _telling(row: Row) -> set[str]:
+def _telling(row: Row, today: date) -> set[str]:
     words: set[str] = set()
     for key, value in row.items():
         if day := _as_day(value):
-            words |= _day_words(day)
+            words |= _day_words(day, today)
         elif isinstance(value, str) and key in (
             "title",
             "name",
@@ -90,8 +90,9 @@ def _telling(row: Row) -> set[str]:
     return words
 
 
-def _day_words(day: date) -> set[str]:
-    return set(stems(f"{day:%B} {day.day} {day:%A}"))
+def _day_words(day: date, today: date) -> set[str]:
+    near = {today: "today", today - timedelta(days=1): "yesterday"}.get(day, "")
+    return set(stems(f"{day:%B} {day.day} {day:%A} {near}"))
 
 
 def _as_day(value: object) -> date | None:

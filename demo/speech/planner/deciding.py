@@ -206,7 +206,7 @@ def _chosen_candidate(context: Context) -> Decision | None:
     tool = context.tool(before.exchanges[-1].tool_name) if before and candidates else None
     if tool is None or _another_subject(context, tool):
         return None
-    rows = chosen(context.turn.question, candidates)
+    rows = chosen(context.asked(), candidates)
     if not rows and changed(Call(tool.name, {}), tool, context.asked(tool)):
         return None
     call = by_row(tool, rows[0]) if len(rows) == 1 else None
@@ -256,17 +256,17 @@ def _referred(context: Context) -> Decision | None:
         tool for tool in context.tools if listed and tool != listed and name_nouns(tool) & name_nouns(listed)
     ]
     for tool in tools:
-        if row := _pointed_at(question, tool, context.before.outcomes):
+        if row := _pointed_at(context.asked(), tool, context.before.outcomes):
             call = by_row(tool, row)
             return CallTools((call,)) if call else None
     return None
 
 
-def _pointed_at(question: Question, tool: Tool, outcomes: Sequence[Outcome]) -> Row | None:
+def _pointed_at(asked: Asked, tool: Tool, outcomes: Sequence[Outcome]) -> Row | None:
     for slot in tool.slots:
         if is_identifier(slot) and (offered := offering(slot, outcomes)):
             rows = tuple(row for _, row in offered)
-            picked = rows if len(rows) == 1 else chosen(question, rows)
+            picked = rows if len(rows) == 1 else chosen(asked, rows)
             return picked[0] if len(picked) == 1 else None
     return None
 

@@ -105,7 +105,7 @@ def _values(slot: Slot, asked: Asked, known: Sequence[Outcome]) -> list[Any] | U
     if not offered:
         return []
     rows = tuple(row for _, row in offered)
-    picked = rows if len(rows) == 1 else chosen(asked.question, rows)
+    picked = rows if len(rows) == 1 else chosen(asked, rows)
     if len(picked) != 1:
         return Unclear(slot, rows=picked or rows) if slot.required else []
     return [next(value for value, row in offered if row is picked[0])]
