@@ -106,10 +106,9 @@ async def _call(
         result = await entry.source.call(entry.tool.name, values, context)
     if result.is_error:
         raise ToolFailure("tool_error", _words(result.data) or sentences.for_model("tool_error"))
-    rendered = results.render(entry.tool.name, result, room, context.caller.token)
-    if rendered is None:
-        raise ToolFailure("result_budget", sentences.for_model("result_budget"))
-    return _noted(entry, result, rendered)
+    if results.is_large(result.data):
+        return await asyncio.to_thread(_rendered, entry, result, context, room)
+    return _rendered(entry, result, context, room)
 
 
 def _validated(entry: Entry, arguments: str | Mapping[str, Any] | None) -> dict[str, Any]:
@@ -123,8 +122,11 @@ def _validated(entry: Entry, arguments: str | Mapping[str, Any] | None) -> dict[
     return values
 
 
-def _noted(entry: Entry, result: ToolResult, rendered: results.Rendered) -> results.Rendered:
-    """The rendered result, with a note for the operator when it breaks the tool's own output schema."""
+def _rendered(entry: Entry, result: ToolResult, context: CallContext, room: int) -> results.Rendered:
+    """The result as text, with a note for the operator when it breaks the tool's own output schema."""
+    rendered = results.render(entry.tool.name, result, room, context.caller.token)
+    if rendered is None:
+        raise ToolFailure("result_budget", sentences.for_model("result_budget"))
     problem = schema.validate(entry.output, result.data) if entry.output else None
     if problem is None:
         return rendered

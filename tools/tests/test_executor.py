@@ -12,7 +12,7 @@ from tools import executor, sentences
 from tools.contract import FAILURE_CODES, Progress, ToolFailure, ToolResult
 from tools.executor import MIN_ROOM
 from tools.results import LABEL
-from tools.testing import MemorySource, a_caller, a_context, a_tool, answers, offer_of, reference_data, run
+from tools.testing import MemorySource, a_caller, a_tool, answers, offer_of, reference_data, run
 
 NESTED = {
     "type": "object",
@@ -185,7 +185,8 @@ async def test_progress_reaches_whoever_asked(source):
 
 
 @given(
-    st.lists(st.text(st.characters(codec="utf-8"), max_size=200), max_size=60), st.integers(MIN_ROOM, 4000)
+    st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=200), max_size=60),
+    st.integers(MIN_ROOM, 4000),
 )
 async def test_an_outcome_is_within_its_room_and_counted_in_code_points(items, room):
     offer = await offer_of(MemorySource((a_tool("get"), answers({"items": items}))))
@@ -195,6 +196,23 @@ async def test_an_outcome_is_within_its_room_and_counted_in_code_points(items, r
     assert outcome.truncated == kept.get("truncated", False)
     assert outcome.truncated or kept == {"items": items}
     assert len(outcome.excerpt) <= 500
+
+
+async def test_a_large_result_does_not_hold_up_the_others(source):
+    offer = await offer_of(source(answers({"readings": [[n, n / 2] for n in range(30_000)]})))
+    loop = asyncio.get_running_loop()
+    turns = 0
+
+    def turn():
+        nonlocal turns
+        turns += 1
+        if not call.done():
+            loop.call_later(0.001, turn)
+
+    call = asyncio.create_task(run(offer, "get", GOOD))
+    loop.call_soon(turn)
+    assert (await call).truncated
+    assert turns > 5
 
 
 async def test_without_room_nothing_runs(source):

@@ -214,6 +214,19 @@ def test_the_excerpt_is_one_short_line():
     assert "\n" not in rendering.excerpt
 
 
+@pytest.mark.parametrize(
+    "data",
+    [[1] * 5000, {str(n): n for n in range(5000)}, [[[1] * 80] * 8] * 8, "x" * 200_000, ["x" * 9000] * 30],
+)
+def test_a_large_result_is_known_as_such(data):
+    assert results.is_large(data)
+
+
+@pytest.mark.parametrize("data", [None, 1, "x" * 5000, [], {}, page(20), [[[[]]]]], ids=repr)
+def test_a_usual_result_is_not_large(data):
+    assert not results.is_large(data)
+
+
 def test_hostile_text_costs_little_time():
     hostile = ("a" * 1023 + "!") * 2000
     started = time.monotonic()
