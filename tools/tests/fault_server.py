@@ -14,28 +14,44 @@ LISTED = {
     "cacheScope": "private",
 }
 CALLED = {"content": [], "structuredContent": {"ok": True}, "resultType": "complete"}
-ANSWERS = {"server/discover": DISCOVERED, "tools/list": LISTED, "tools/call": CALLED}
+INITIALIZED = {
+    "protocolVersion": "2025-11-25",
+    "capabilities": {"tools": {}},
+    "serverInfo": {"name": "faults", "version": "1"},
+}
+ANSWERS = {
+    "server/discover": DISCOVERED,
+    "initialize": INITIALIZED,
+    "tools/list": LISTED,
+    "tools/call": CALLED,
+}
 
 
 class FaultServer:
     """`fault`, set to one of the functions below, spoils every answer to the `spoiled` method.
 
-    `requests` records (path, headers, JSON-RPC body) of every request, `connections` counts the connections,
-    `asked` is set by the first request.
+    With `legacy` it speaks the older protocol, with a session id from the initialization on.
+    `requests` records (path, headers, JSON-RPC body) of every request, `connections` counts the connections.
     """
 
-    def __init__(self):
+    def __init__(self, legacy=False):
         self.url = ""
+        self.legacy = legacy
         self.fault = None
         self.spoiled = "tools/call"
         self.requests = []
         self.connections = 0
-        self.asked = asyncio.Event()
+        self._asked = asyncio.Condition()
         self._open = set()
 
     def methods(self):
         """The JSON-RPC methods that came, in order."""
         return [body.get("method") for _, _, body in self.requests]
+
+    async def seen(self, method):
+        """Returns when a request of this JSON-RPC method has come."""
+        async with self._asked:
+            await self._asked.wait_for(lambda: method in self.methods())
 
     def drop_connections(self):
         """Closes every connection, busy or idle."""
@@ -59,14 +75,18 @@ class FaultServer:
         path, headers = _parsed(head)
         body = json.loads(await reader.readexactly(int(headers.get("content-length", 0))) or b"{}")
         self.requests.append((path, headers, body))
-        self.asked.set()
+        async with self._asked:
+            self._asked.notify_all()
         method = body.get("method", "")
         if self.fault and method == self.spoiled:
             return await self.fault(writer, body)
         if method.startswith("notifications/"):
             await respond(writer, 406 if "text/event-stream" not in headers["accept"] else 202)
+        elif method not in ANSWERS or (self.legacy and method == "server/discover"):
+            await respond(writer, 400)
         else:
-            await answer(writer, body, ANSWERS[method])
+            extra = {"mcp_session_id": "session-1"} if method == "initialize" else {}
+            await answer(writer, body, ANSWERS[method], **extra)
         return True
 
 
@@ -85,10 +105,10 @@ async def respond(writer, status, body=b"", **headers):
     return True
 
 
-async def answer(writer, request, result):
+async def answer(writer, request, result, **headers):
     """The JSON-RPC result of a request."""
     body = json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": result}).encode()
-    return await respond(writer, 200, body, content_type="application/json")
+    return await respond(writer, 200, body, content_type="application/json", **headers)
 
 
 def status(code, body=b"no", kind="text/plain", **headers):
@@ -165,9 +185,9 @@ async def drip(writer, _request):
 
 
 @contextlib.asynccontextmanager
-async def fault_server():
+async def fault_server(**options):
     """A running FaultServer, its `url` set."""
-    faulty = FaultServer()
+    faulty = FaultServer(**options)
     tasks = set()
 
     def connected(reader, writer):

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from tools.contract import ToolFailure
-from tools.sources.mcp import McpSource
+from tools.sources.mcp import McpSource, transport
 from tools.testing import TIMEOUT, a_caller, a_context
 from tools.tests import fault_server as faults
 from tools.tests.fault_server import fault_server
@@ -98,6 +98,54 @@ async def test_a_session_that_is_always_forgotten_is_unavailable(opened):
         assert len(server.called()) == 3
 
 
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        faults.status(404),
+        faults.rpc_error(404, -32001, "Session not found"),
+        faults.rpc_error(400, -32000, "Bad Request: No valid session ID provided"),
+    ],
+)
+async def test_every_way_to_say_that_a_session_is_gone_opens_it_again(opened, refusal):
+    async with fault_server(legacy=True) as server:
+        source = opened(server)
+        await source.open(a_caller())
+
+        async def once(writer, request):
+            server.fault = None
+            return await refusal(writer, request)
+
+        server.fault = once
+        assert await call(source, "get_report") == {"ok": True}
+        assert server.methods().count("initialize") == 2
+        assert server.methods().count("tools/call") == 2
+
+
+async def test_a_call_refused_for_what_it_asks_is_not_taken_for_a_lost_session(opened):
+    async with fault_server(legacy=True) as server:
+        source = opened(server)
+        server.fault = faults.rpc_error(400, -32602, "No such report.")
+        with pytest.raises(ToolFailure, match="No such report"):
+            await call(source, "get_report")
+        assert server.methods().count("tools/call") == 1
+
+
+async def test_a_cancellation_that_the_server_does_not_take_holds_up_nothing(opened, monkeypatch):
+    monkeypatch.setattr(transport, "NOTIFY_SECONDS", 0.2)
+    async with fault_server(legacy=True) as server:
+        source = opened(server)
+        await source.open(a_caller())
+        server.fault = faults.hang
+        slow = asyncio.create_task(call(source, "get_report"))
+        await server.seen("tools/call")
+        server.spoiled = "notifications/cancelled"
+        slow.cancel()
+        async with asyncio.timeout(TIMEOUT):
+            await asyncio.wait({slow})
+            await server.seen("notifications/cancelled")
+            assert await call(source, "get_report") == {"ok": True}
+
+
 class _Forgetful(dict):
     """Keeps no session past the request that opened it."""
 
@@ -184,7 +232,7 @@ async def test_a_cancellation_before_anything_was_sent_is_not_unknown(opened):
         untold = asyncio.Event()
         early = asyncio.create_task(call(source, on_untold=untold.set))
         async with asyncio.timeout(TIMEOUT):
-            await server.asked.wait()
+            await server.seen("server/discover")
         early.cancel()
         await asyncio.wait({early})
         assert early.cancelled()
@@ -214,7 +262,7 @@ async def test_a_source_closed_while_it_opens_fails_the_waiting_call(opened):
         source = opened(server)
         waiting = asyncio.create_task(call(source))
         async with asyncio.timeout(TIMEOUT):
-            await server.asked.wait()
+            await server.seen("server/discover")
             await source.aclose()
             with pytest.raises(ToolFailure) as caught:
                 await waiting
