@@ -132,12 +132,15 @@ class Reader:
         return checked_url(name, value, schemes) if value else ""
 
     def database(self) -> dict[str, Any]:
+        raw = self.text("DATABASE_URL") or "sqlite:///var/vocero.sqlite3"
+        mend = "write postgres://user:password@host/name or sqlite:///file"
+        # Another scheme would only be warned about, with the password in the warning.
+        if raw.partition(":")[0] not in ("postgres", "postgresql", "sqlite"):
+            raise refusal("DATABASE_URL", mend)
         try:
-            return dict(self._env.db_url("DATABASE_URL", default="sqlite:///var/vocero.sqlite3"))
+            return dict(environ.Env.db_url_config(raw))
         except (ValueError, ImproperlyConfigured, environ.ImproperlyConfigured) as error:
-            raise refusal(
-                "DATABASE_URL", "write postgres://user:password@host/name or sqlite:///file"
-            ) from error
+            raise refusal("DATABASE_URL", mend) from error
 
     def labels(self, name: str) -> Mapping[str, Mapping[str, str]]:
         raw = self.text(name)

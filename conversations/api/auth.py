@@ -12,6 +12,8 @@ from conversations.identity import admission, binding, keys
 from conversations.identity.admission import Visitor
 from conversations.models import ApiKey
 
+_FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
+
 
 class ClientSecret(HttpAuthBase):
     """`Authorization: Bearer ek_…`. A bearer that is no good ends here: the cookie is not looked at then."""
@@ -56,6 +58,9 @@ class Integrator(HttpAuthBase):
 
 def own_page_only(request: HttpRequest) -> bool:
     """Lets a request pass that its CSRF token proves to come from our page; safe methods always pass."""
+    if request.content_type in _FORMS:
+        # Django would search a form for the token, and a broken one breaks it; our page sends none.
+        raise Problem("unsupported_media_type" if "X-CSRFToken" in request.headers else "csrf_failed")
     if check_csrf(request):
         raise Problem("csrf_failed")
     return True

@@ -21,6 +21,7 @@ def _phone(text: str) -> str:
 
 
 Phone = Annotated[str, Field(max_length=40), AfterValidator(_phone)]
+Seconds = Annotated[int, Field(ge=10, le=7200, strict=True)]
 Link = Annotated[str, StringConstraints(min_length=1, max_length=300)]
 Printable = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f]*$")]
 ToolName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
@@ -55,13 +56,13 @@ class Expiry(Strict):
     """How long a fresh secret is good without being used."""
 
     anchor: Literal["created_at"] = "created_at"
-    seconds: Annotated[int, Field(ge=10, le=7200)]
+    seconds: Seconds
 
 
 class ClientSecretIn(Credential):
     """What an integrator's server asks for a client of its own."""
 
-    expires_after: Expiry | Annotated[int, Field(ge=10, le=7200)] | None = None
+    expires_after: Expiry | Seconds | None = None
     browser_tools: Annotated[list[ToolName], Field(max_length=32)] | None = None
     session: dict[str, Any] | None = None
 
