@@ -181,6 +181,12 @@ def banner(ports: Ports, kept: Secrets, mode: str, logs: Path) -> str:
     )
 
 
+def short_path(path: Path) -> Path:
+    """The path as seen from here, where that is shorter."""
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path
+
+
 def run(asked: argparse.Namespace, stop: Event, children: list[Child]) -> None:
     """Start everything, say so, and watch it; `children` holds what was started, whatever happens."""
     ports = Ports(usable_port(asked.port), *free_ports(2))
@@ -196,7 +202,7 @@ def run(asked: argparse.Namespace, stop: Event, children: list[Child]) -> None:
     wait_ready(portal, stop, LIMITS["portal"])
     mode = speech_ready(speech, light, ports, children, stop)
     wait_ready(server, stop, LIMITS["server"])
-    print(banner(ports, kept, mode, logs), flush=True)
+    print(banner(ports, kept, mode, short_path(logs)), flush=True)
     watch(children, stop)
 
 

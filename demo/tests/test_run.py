@@ -147,6 +147,12 @@ def test_the_banner_says_when_the_voice_is_the_fallback():
     assert "light fallback" in run.banner(PORTS, KEPT, "light", Path("var/demo"))
 
 
+def test_a_folder_below_this_one_is_named_from_here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert run.short_path(tmp_path / "var" / "demo") == Path("var/demo")
+    assert run.short_path(Path("/elsewhere")) == Path("/elsewhere")
+
+
 def test_a_child_is_ready_when_its_path_answers_200(child):
     assert wait_ready(child(READY), threading.Event(), 20) == b'{"mode": "light"}'
 
