@@ -57,10 +57,8 @@ def validate(schema: Compiled, value: Any) -> str | None:
 
 def declared(schema: Any) -> dict[str, Any]:
     """The schema as a model must see it: an object with properties, all else kept; or SchemaRefused."""
-    if schema is None or schema is True:
-        schema = {}
     if not isinstance(schema, Mapping):
-        raise SchemaRefused("The input schema is not an object.")
+        raise SchemaRefused("The input schema is missing or not an object.")
     if schema.get("type", "object") not in ("object", ["object"]):
         raise SchemaRefused("The input schema does not describe an object.")
     return {**schema, "type": "object", "properties": schema.get("properties", {})}

@@ -8,7 +8,7 @@ import pytest
 from tools.contract import ToolFailure
 from tools.sources.mcp import McpSource
 from tools.sources.mcp.transport import MAX_BODY
-from tools.testing import a_caller, a_context
+from tools.testing import a_caller, a_context, offer_of
 from tools.tests import fault_server as faults
 from tools.tests.fault_server import fault_server
 from tools.tests.mcp_server import mcp_server
@@ -108,6 +108,33 @@ async def test_a_listing_is_refused_with_its_code(server, source, code):
     assert (await failure_of(source.tools(a_caller()))).code == expected
     server.fault = None
     assert [tool.name for tool in await source.tools(a_caller())] == ["get_report"]
+
+
+@pytest.mark.parametrize("legacy", [False, True])
+async def test_an_odd_tool_costs_only_itself_case_052_070(legacy):
+    odd = {
+        "no schema": {},
+        "null": {"inputSchema": None},
+        "text": {"inputSchema": "object"},
+        "array": {"inputSchema": {"type": "array"}},
+        "name": {"name": 5, "inputSchema": {}},
+        "description": {"description": 5, "annotations": "x", "inputSchema": {"type": "object"}},
+        "open": {"inputSchema": {}},
+        "output": {"inputSchema": {"type": "object"}, "outputSchema": {"type": "string"}},
+    }
+    listed = [{"name": name.replace(" ", "_"), **entry} for name, entry in odd.items()]
+    async with fault_server(legacy=legacy) as server:
+        server.fault, server.spoiled = (
+            faults.result({**faults.LISTED, "tools": [*listed, "nonsense"]}),
+            "tools/list",
+        )
+        source = McpSource(server.url)
+        offer = await offer_of(source)
+        await source.aclose()
+    assert [tool.name for tool in offer.tools] == ["5", "description", "open", "output"]
+    assert [name for name, _ in offer.refused] == ["no_schema", "null", "text", "array", ""]
+    assert offer.find("output").output_schema == {"type": "string"}
+    assert offer.error == ""
 
 
 @pytest.mark.parametrize(

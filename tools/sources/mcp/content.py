@@ -9,18 +9,20 @@ import mcp_types as types
 
 from tools.contract import Progress, Tool, ToolResult
 from tools.results import clean, describe_blob, shorten
+from tools.sources.mcp.listing import DECLARED
 
 MAX_MESSAGE = 200
 
 
 def tool(listed: types.Tool, source: str) -> Tool:
-    """A listed tool with its schemas as the server sent them."""
+    """A listed tool with its schemas as the server sent them, odd ones included."""
+    declared = (listed.meta or {})[DECLARED]
     return Tool(
         name=listed.name,
         description=listed.description or listed.title or "",
-        parameters=listed.input_schema,
+        parameters=declared["parameters"],
         source=source,
-        output_schema=listed.output_schema,
+        output_schema=declared["output_schema"],
     )
 
 

@@ -16,6 +16,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from tools import sentences
 from tools.contract import ToolFailure
 from tools.sources.mcp.failures import SDK_ERRORS, explain
+from tools.sources.mcp.listing import tolerant
 from tools.sources.mcp.transport import MAX_BODY, GuardTransport, http_client
 
 CLOSE_SECONDS = 2.0
@@ -118,7 +119,7 @@ class Session:
         http, self._guard = http_client(self._bearer)
         # The SDK's cache would be a second one beside the catalog's, out of anybody's sight.
         streams = streamable_http_client(self._url, http_client=http, max_sse_event_size=MAX_BODY)
-        async with http, Client(streams, cache=None, client_info=WHO) as client:
+        async with http, Client(tolerant(streams), cache=None, client_info=WHO) as client:
             # Its check runs backtracking patterns on the event loop, and loses a result that does not fit.
             client.session.validate_tool_result = _no_check  # type: ignore[method-assign]
             self._modern = client.protocol_version in MODERN_PROTOCOL_VERSIONS

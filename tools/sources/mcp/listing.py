@@ -1,0 +1,80 @@
+"""Lists of tools in which an odd entry costs only itself: the SDK refuses the whole list for one of them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from types import TracebackType
+from typing import Any, Self
+
+from mcp.client import Transport
+from mcp.shared.message import SessionMessage
+from mcp_types import JSONRPCResponse
+
+# Where a mended entry keeps what the server declared, for whoever judges it.
+DECLARED = "vocero/declared"
+MAX_NAME = 200
+
+Item = SessionMessage | Exception
+
+
+@asynccontextmanager
+async def tolerant(transport: Transport) -> AsyncIterator[tuple[Any, Any]]:
+    """The transport's streams, every listed tool on them in a form that the SDK takes."""
+    async with transport as (read, write):
+        yield _Mending(read), write
+
+
+class _Mending:
+    """A read stream that mends lists of tools as they come."""
+
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
+
+    @property
+    def last_context(self) -> Any:
+        return getattr(self._inner, "last_context", None)
+
+    async def receive(self) -> Item:
+        return _mended(await self._inner.receive())
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Item:
+        return _mended(await anext(self._inner))
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+
+def _mended(item: Item) -> Item:
+    if isinstance(item, SessionMessage) and isinstance(item.message, JSONRPCResponse):
+        result = item.message.result
+        tools = result.get("tools")
+        if isinstance(tools, list) and "content" not in result:
+            item.message.result = result | {"tools": [_acceptable(tool) for tool in tools]}
+    return item
+
+
+def _acceptable(tool: Any) -> dict[str, Any]:
+    """The entry with what is used of it, what the SDK would refuse kept aside."""
+    entry = tool if isinstance(tool, dict) else {}
+    declared = {"parameters": entry.get("inputSchema"), "output_schema": entry.get("outputSchema")}
+    texts = {key: entry[key] for key in ("description", "title") if isinstance(entry.get(key), str)}
+    schemas = {"inputSchema": {"type": "object"}} | {
+        key: entry[key] for key in ("inputSchema", "outputSchema") if _is_object_schema(entry.get(key))
+    }
+    return {"name": str(entry.get("name", ""))[:MAX_NAME], "_meta": {DECLARED: declared}} | texts | schemas
+
+
+def _is_object_schema(schema: Any) -> bool:
+    return isinstance(schema, dict) and schema.get("type") == "object"
