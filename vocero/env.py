@@ -132,7 +132,7 @@ class Reader:
         return checked_url(name, value, schemes) if value else ""
 
     def database(self) -> dict[str, Any]:
-        raw = self.text("DATABASE_URL") or "sqlite:///var/vocero.sqlite3"
+        raw = self._env.str("DATABASE_URL", default="").strip() or "sqlite:///var/vocero.sqlite3"
         mend = "write postgres://user:password@host/name or sqlite:///file"
         # Another scheme would only be warned about, with the password in the warning.
         if raw.partition(":")[0] not in ("postgres", "postgresql", "sqlite"):
