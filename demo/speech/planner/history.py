@@ -54,6 +54,8 @@ def turns(items: Iterable[Item]) -> list[Turn]:
     for item in items:
         if item.get("type") == "message" and item.get("role") == "user":
             _caller(found, text_of(item))
+        elif item.get("type") == "function_call_output":
+            _output(found, item)
         elif found:
             _other(found[-1], item)
     return found
@@ -67,18 +69,21 @@ def _caller(found: list[Turn], text: str) -> None:
         _answered(found[-1], next(iter(found[-1].pending), ""), outcome)
 
 
+def _output(found: list[Turn], item: Item) -> None:
+    """A late answer belongs to the question that its call was for, not to a newer one."""
+    call_id = str(item.get("call_id"))
+    turn = next((turn for turn in reversed(found) if call_id in turn.pending), None)
+    outcome = parsed(str(item.get("output") or ""), turn.pending[call_id].name if turn else "tool")
+    if turn is not None and outcome:
+        _answered(turn, call_id, outcome)
+
+
 def _other(turn: Turn, item: Item) -> None:
     kind = item.get("type")
     if kind == "function_call":
         turn.pending[str(item.get("call_id"))] = Call(
             str(item.get("name")), _arguments(str(item.get("arguments")))
         )
-    elif kind == "function_call_output":
-        call_id = str(item.get("call_id"))
-        name = turn.pending[call_id].name if call_id in turn.pending else "tool"
-        outcome = parsed(str(item.get("output") or ""), name)
-        if outcome:
-            _answered(turn, call_id, outcome)
     elif item.get("role") == "assistant":
         _assistant(turn, text_of(item))
     elif item.get("role") == "system" and (outcome := parsed(text_of(item))):
