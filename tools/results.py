@@ -71,7 +71,7 @@ def normalise(data: Any, secret: str = "") -> Any:
     if isinstance(data, str) and data.lstrip()[:1] in ("{", "["):
         with contextlib.suppress(ValueError, RecursionError):
             data = json.loads(data)
-    return _normalised(data, secret if len(secret) >= MIN_SECRET else "", 0)
+    return _normalised(data, secret, 0)
 
 
 def is_large(data: Any) -> bool:
@@ -106,8 +106,8 @@ def fit(data: Any, room: int) -> tuple[str, bool] | None:
 
 
 def clean(text: str, secret: str = "") -> str:
-    """The text without NUL, lone surrogates and the secret, base64 files described."""
-    if secret:
+    """The text without NUL, lone surrogates and the secret (8 characters or more), base64 files described."""
+    if len(secret) >= MIN_SECRET:
         text = text.replace(secret, HIDDEN)
     return BLOB.sub(_described, UNSAFE.sub("\ufffd", text))
 
