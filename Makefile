@@ -42,7 +42,7 @@ check: $(VENV)/.dev $(VENV)/.speech
 	@$(BIN)/ruff format --quiet --check . || { echo "Not formatted: run $(BIN)/ruff format ."; exit 1; }
 	@$(BIN)/ruff check --quiet .
 	@$(PRODUCTION) $(BIN)/mypy --no-error-summary .
-	@$(BIN)/lint-imports >$(VENV)/imports.log 2>&1 || { cat $(VENV)/imports.log; exit 1; }
+	@$(BIN)/lint-imports >$(VENV)/imports.log 2>&1 || { sed -n '/^Broken contracts/,$$p' $(VENV)/imports.log; exit 1; }
 	@$(PRODUCTION) $(BIN)/python -W ignore manage.py makemigrations --check --dry-run --verbosity 0
 	@$(PRODUCTION) $(BIN)/python -W ignore manage.py check --deploy --fail-level WARNING >/dev/null
 	@if command -v node >/dev/null; then find conversations/static -name '*.js' -print0 | xargs -0 -n 1 node --check; \

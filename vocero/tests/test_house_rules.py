@@ -42,8 +42,11 @@ def is_test(path: Path) -> bool:
     return "tests" in path.parts or path.name == "conftest.py"
 
 
-def offences(paths: list[Path], rule: Callable[[str], list[str]]) -> list[str]:
-    return [f"{name(path)}:{found}" for path in paths for found in rule(path.read_text())]
+def hold(rule: Callable[[str], list[str]], paths: list[Path]) -> None:
+    """Fails with every offence, each on a line of its own."""
+    found = [f"{name(path)}:{offence}" for path in paths for offence in rule(path.read_text())]
+    if found:
+        pytest.fail("\n".join(found), pytrace=False)
 
 
 def test_the_project_is_really_read():
@@ -53,11 +56,11 @@ def test_the_project_is_really_read():
 
 
 def test_no_file_is_longer_than_400_lines():
-    assert offences(sources(".py", ".js", ".mjs"), rules.long_file) == []
+    hold(rules.long_file, sources(".py", ".js", ".mjs"))
 
 
 def test_no_function_is_longer_than_40_code_lines():
-    assert offences(sources(".py"), rules.long_functions) == []
+    hold(rules.long_functions, sources(".py"))
 
 
 def test_only_the_executor_and_the_session_catch_everything_and_each_once():
@@ -67,7 +70,7 @@ def test_only_the_executor_and_the_session_catch_everything_and_each_once():
 
 def test_the_environment_is_read_in_one_module():
     paths = [path for path in sources(".py") if name(path) not in ENVIRONMENT and not is_test(path)]
-    assert offences(paths, rules.environment_uses) == []
+    hold(rules.environment_uses, paths)
 
 
 @pytest.mark.parametrize("file", sorted(ONLY_DEFAULT))
@@ -79,7 +82,7 @@ def test_entry_points_only_name_the_settings_module(file):
 
 
 def test_no_test_sleeps():
-    assert offences([path for path in sources(".py") if is_test(path)], rules.sleeps) == []
+    hold(rules.sleeps, [path for path in sources(".py") if is_test(path)])
 
 
 def test_no_module_has_a_name_that_says_nothing():
@@ -87,16 +90,16 @@ def test_no_module_has_a_name_that_says_nothing():
 
 
 def test_every_module_opens_with_a_line_on_what_lives_there():
-    assert offences(sources(".py"), rules.missing_opening) == []
-    assert offences(sources(".js", ".mjs"), rules.missing_script_opening) == []
+    hold(rules.missing_opening, sources(".py"))
+    hold(rules.missing_script_opening, sources(".js", ".mjs"))
 
 
 def test_no_file_holds_a_note_for_later():
-    assert offences(prose(), rules.left_notes) == []
+    hold(rules.left_notes, prose())
 
 
 def test_no_file_names_a_folder_of_somebodys_machine():
-    assert offences(prose(), rules.machine_paths) == []
+    hold(rules.machine_paths, prose())
 
 
 def test_the_example_lists_exactly_the_settings_that_are_read():
