@@ -28,7 +28,10 @@ test("an empty transcript is noise, a failed one has a reason", () => {
     item: "u",
     code: "",
   });
-  assert.equal(read({ type: `${base}failed`, item_id: "u", error: { code: "stt_unavailable" } }).code, "stt_unavailable");
+  assert.equal(
+    read({ type: `${base}failed`, item_id: "u", error: { code: "stt_unavailable" } }).code,
+    "stt_unavailable",
+  );
   assert.equal(read({ type: `${base}failed`, item_id: "u" }).code, "not_understood");
 });
 
@@ -49,7 +52,10 @@ test("a tool's sources are titles only", () => {
 });
 
 test("a function call never becomes an answer", () => {
-  assert.equal(read({ type: "response.output_item.added", response_id: "r", item: { id: "i", type: "function_call" } }), null);
+  assert.equal(
+    read({ type: "response.output_item.added", response_id: "r", item: { id: "i", type: "function_call" } }),
+    null,
+  );
 });
 
 test("errors carry code, reference and what they are about; harmless races are silent", () => {

@@ -58,7 +58,11 @@ test("late chunks of a flushed response are dropped, those of the next one play"
   render(queue, 100);
   queue.flush(QUANTUM, []);
   queue.push(chunk(500));
-  assert.ok(render(queue, 600).subarray(QUANTUM).every((value) => value === 0));
+  assert.ok(
+    render(queue, 600)
+      .subarray(QUANTUM)
+      .every((value) => value === 0),
+  );
   queue.push(chunk(200, { response: "r2", item: "i2" }));
   assert.ok(render(queue, 300).some((value) => value > 0.4));
 });
@@ -76,7 +80,10 @@ test("items play one after the other and each is counted by itself", () => {
   queue.push(chunk(100, { item: "b" }));
   render(queue, 150);
   const cuts = queue.flush(QUANTUM, []);
-  assert.deepEqual(cuts.map((cut) => cut.item), ["b"]);
+  assert.deepEqual(
+    cuts.map((cut) => cut.item),
+    ["b"],
+  );
   assert.ok(cuts[0].playedMs > 40 && cuts[0].playedMs < 70);
 });
 

@@ -32,7 +32,10 @@ test("partial words grow and the final text replaces them", () => {
 test("an item goes behind the one that the server names, and behind its tools", () => {
   const placed = { type: "item.placed", item: "u2", role: "user", after: "u1", text: "" };
   const lines = after(heard("u1"), tool("c1"), delta("Late."), placed);
-  assert.deepEqual(lines.map((line) => line.id), ["u1", "c1", "u2", "a1"]);
+  assert.deepEqual(
+    lines.map((line) => line.id),
+    ["u1", "c1", "u2", "a1"],
+  );
 });
 
 test("noise leaves no line", () => {
@@ -86,14 +89,29 @@ test("a typed message is delivered once the server shows it", () => {
   assert.equal(stepLines(shown, { type: "item.placed", item: "u1", role: "user", after: null, text: "Hi" }).length, 1);
 });
 
+test("an error while a message is on its way makes it unsure, until the server shows it after all", () => {
+  const error = { type: "trouble", code: "x", message: "", ref: "", retryMs: null, about: "" };
+  const lines = after(typed("t1", "Hi"), { type: "typed.sent", id: "t1" }, error);
+  assert.equal(lines[0].delivery, "unsure");
+  const shown = stepLines(lines, { type: "item.placed", item: "t1", role: "user", after: null, text: "Hi" });
+  assert.equal(shown[0].delivery, null);
+});
+
 test("a service that shows no items delivers with its answer", () => {
-  const lines = after(typed("t1", "Hi"), { type: "typed.sent", id: "t1" }, { type: "response.started", response: "r1" });
+  const lines = after(
+    typed("t1", "Hi"),
+    { type: "typed.sent", id: "t1" },
+    { type: "response.started", response: "r1" },
+  );
   assert.equal(lines[0].delivery, null);
 });
 
 test("what was typed outlives a lost line: waiting waits, sent becomes unsure", () => {
   const lines = after(typed("t1", "One"), { type: "typed.sent", id: "t1" }, typed("t2", "Two"), { type: "link.lost" });
-  assert.deepEqual(lines.map((line) => line.delivery), ["unsure", "waiting"]);
+  assert.deepEqual(
+    lines.map((line) => line.delivery),
+    ["unsure", "waiting"],
+  );
 });
 
 test("a lost line leaves an open answer as cut", () => {
@@ -104,19 +122,23 @@ test("a lost line leaves an open answer as cut", () => {
 test("another caller sees nothing of the one before, but what was typed and not sent", () => {
   const begun = { type: "conversation.begun", conversation: {}, sameCaller: false };
   const lines = after(caller("u1", "Secret"), final("Answer"), typed("t1", "Mine"), begun);
-  assert.deepEqual(lines.filter((line) => line.kind !== "break").map((line) => [textOf(line), line.delivery]), [
-    ["Mine", "failed"],
-  ]);
+  assert.deepEqual(
+    lines.filter((line) => line.kind !== "break").map((line) => [textOf(line), line.delivery]),
+    [["Mine", "failed"]],
+  );
 });
 
 test("a new conversation of the same caller keeps the old lines above a break", () => {
   const begun = { type: "conversation.begun", conversation: {}, sameCaller: true };
   const lines = after(caller("u1", "Old"), typed("t1", "New"), begun);
-  assert.deepEqual(lines.map((line) => [line.kind, line.delivery]), [
-    ["caller", null],
-    ["break", null],
-    ["caller", "waiting"],
-  ]);
+  assert.deepEqual(
+    lines.map((line) => [line.kind, line.delivery]),
+    [
+      ["caller", null],
+      ["break", null],
+      ["caller", "waiting"],
+    ],
+  );
 });
 
 const turn = (index, said, answer, more = {}) => ({
@@ -136,7 +158,10 @@ test("a reload brings back every finished turn with its tools", () => {
   const { lines, chips } = catchUp([], turns, NOTHING);
   assert.deepEqual(texts(lines), ["caller: One?", "answer: One.", "caller: Two?", "tool: ", "answer: Tw"]);
   assert.equal(lines[4].heard, 2);
-  assert.deepEqual(chips.map((chip) => [chip.label, chip.code]), [["Reports", "forbidden"]]);
+  assert.deepEqual(
+    chips.map((chip) => [chip.label, chip.code]),
+    [["Reports", "forbidden"]],
+  );
 });
 
 test("coming back adds what was missed and nothing twice", () => {

@@ -82,16 +82,32 @@ test("a chip runs, ends once, and a refusal needs no start", () => {
   const started = stepChips({}, { type: "tool.started", id: "c1", name: "list_reports", label: "Reports", at: 7 });
   assert.equal(started.c1.label, "Reports");
   const progress = stepChips(started, { type: "tool.progress", id: "c1", progress: 0.5, message: "half" });
-  const done = stepChips(progress, { type: "tool.completed", id: "c1", name: "list_reports", durationMs: 40, sources: ["N"] });
+  const done = stepChips(progress, {
+    type: "tool.completed",
+    id: "c1",
+    name: "list_reports",
+    durationMs: 40,
+    sources: ["N"],
+  });
   assert.deepEqual([done.c1.status, done.c1.durationMs, done.c1.sources], ["completed", 40, ["N"]]);
   assert.equal(stepChips(done, { type: "tool.progress", id: "c1", progress: 1, message: "late" }), done);
-  const refused = stepChips({}, { type: "tool.failed", id: "c2", name: "get_report", code: "forbidden", message: "", ref: "r" });
+  const refused = stepChips(
+    {},
+    { type: "tool.failed", id: "c2", name: "get_report", code: "forbidden", message: "", ref: "r" },
+  );
   assert.deepEqual([refused.c2.label, toneOf(refused.c2)], ["Get report", "failed"]);
 });
 
 test("a cancelled tool is no alarm; one that the line took with it is", () => {
   const started = stepChips({}, { type: "tool.started", id: "c1", name: "a", label: "A", at: 0 });
-  const cancelled = stepChips(started, { type: "tool.failed", id: "c1", name: "a", code: "cancelled", message: "", ref: "" });
+  const cancelled = stepChips(started, {
+    type: "tool.failed",
+    id: "c1",
+    name: "a",
+    code: "cancelled",
+    message: "",
+    ref: "",
+  });
   assert.equal(toneOf(cancelled.c1), "calm");
   assert.equal(stepChips(started, { type: "link.lost", retryAt: 0, code: "lost" }).c1.code, "connection_lost");
 });

@@ -3,7 +3,11 @@
 /**
  * @typedef {import("./types.js").Conversation} Conversation
  * @typedef {import("./types.js").PastTurn} PastTurn
- * @typedef {{link: string} | {phone: string} | Record<string, never>} Identity who is calling; `{}` is whoever this browser was
+ */
+
+/**
+ * Who is calling; `{}` is whoever this browser was.
+ * @typedef {{link: string} | {phone: string} | Record<string, never>} Identity
  */
 
 const PATIENCE_MS = 30_000;

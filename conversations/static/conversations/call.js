@@ -21,13 +21,18 @@ const REPORT_MS = 1000;
 /** Silence behind the last word lets the speech service notice the end of a sentence. */
 const TAIL_MS = 800;
 
+/** @returns {string} new also for a conversation that goes on after a reload */
+function newId() {
+  const random = crypto.getRandomValues(new Uint32Array(3));
+  return `typed_${[...random].map((word) => word.toString(36)).join("")}`;
+}
+
 /** Owns no device and no socket: it is given them, so that a test can give others. */
 export class Call {
   #store;
   #link;
   #microphone;
   #speaker;
-  #typed = 0;
   #reported = { item: "", ms: 0 };
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #quiet;
@@ -75,7 +80,7 @@ export class Call {
   /** @param {string} text not empty */
   async type(text) {
     void this.#speaker.unlock();
-    const id = `typed-${(this.#typed += 1)}`;
+    const id = newId();
     this.#store.dispatch({ type: "typed", id, text });
     this.#revive();
     if (this.#store.model.call.turn.responses.length) this.#link.send({ type: "response.cancel" });
@@ -202,7 +207,8 @@ export class Call {
   #deliver() {
     for (const line of this.#store.model.lines) {
       if (line.delivery !== "waiting" || this.#store.model.call.link !== "open") continue;
-      const item = { type: "message", role: "user", content: [{ type: "input_text", text: textOf(line) }] };
+      const content = [{ type: "input_text", text: textOf(line) }];
+      const item = { id: line.id, type: "message", role: "user", content };
       if (!this.#link.send({ type: "conversation.item.create", event_id: line.id, item })) return;
       this.#link.send({ type: "response.create" });
       this.#store.dispatch({ type: "typed.sent", id: line.id });

@@ -7,7 +7,11 @@ import { line, textOf } from "./transcript.js";
  * @typedef {import("./types.js").Line} Line
  * @typedef {import("./types.js").Chip} Chip
  * @typedef {import("./types.js").PastTurn} PastTurn
- * @typedef {{turns: number, callers: number}} Known finished turns at the last look, and the caller's lines they account for
+ */
+
+/**
+ * Finished turns at the last look, and how many of the caller's lines they account for.
+ * @typedef {{turns: number, callers: number}} Known
  */
 
 /** @param {readonly Line[]} lines */

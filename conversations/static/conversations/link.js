@@ -67,6 +67,7 @@ export class Link {
     const mine = this.#drop();
     this.#identity = identity;
     this.#newCaller ||= newCaller;
+    if (newCaller) this.#conversation = null;
     this.#emit({ type: "link.starting" });
     try {
       const conversation = await this.#api.bootstrap(identity);

@@ -87,7 +87,9 @@ store.watch((event) => {
   renderSoon();
   // The demo has somebody to begin with; elsewhere a person needs a link.
   const nobody = event.type === "link.failed" && event.problem.code === "login_required";
-  if (nobody && callers.first) void link.start({ phone: callers.first }, true);
+  const first = nobody ? callers.takeFirst() : "";
+  if (first) void link.start({ phone: first }, true);
+  if (event.type === "conversation.begun") callers.meet(event.conversation.caller?.name ?? "");
 });
 
 addEventListener("online", () => link.hurry());

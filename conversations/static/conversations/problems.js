@@ -19,6 +19,7 @@ const PROBLEMS = {
   rate_limited: { text: "problem.rate_limited", deed: "retry" },
   backend_contract: { text: "problem.backend_contract", deed: "retry" },
   backend_unavailable: { text: "problem.backend_unavailable", deed: "retry" },
+  csrf_failed: { text: "problem.forbidden", deed: "retry" },
   forbidden: { text: "problem.forbidden", deed: "retry" },
   unreachable: { text: "problem.unreachable", deed: "retry" },
   normal: { text: "closed.normal", deed: "begin" },

@@ -80,6 +80,7 @@ const TURN = {
   "heard.stopped": () => ({ hearing: false, awaiting: true }),
   "caller.unheard": () => ({ awaiting: false }),
   typed: () => ({ awaiting: true }),
+  "typed.sent": () => ({ awaiting: true }),
   "response.started": (turn, { response }) => ({ responses: withOne(turn.responses, response) }),
   "answer.delta": () => ({ awaiting: false }),
   "answer.sound": () => ({ awaiting: false }),

@@ -41,11 +41,14 @@ const ENGLISH = {
   "microphone.missing": "No microphone was found. Connect one and press the microphone again, or type your question.",
   "microphone.busy":
     "The microphone is in use by something else. Close the other program and press the microphone again, or type your question.",
-  "microphone.lost": "The microphone was disconnected. Connect it and press the microphone again, or type your question.",
+  "microphone.lost":
+    "The microphone was disconnected. Connect it and press the microphone again, or type your question.",
 
   "problem.login_required": "Vocero does not know who is calling. Open the personal link that you were given.",
-  "problem.login_rejected": "This caller is not known, so the conversation cannot start. Check the link, or ask for a new one.",
-  "problem.unsafe_phone_disabled": "Starting by phone number is switched off here. Open the personal link that you were given.",
+  "problem.login_rejected":
+    "This caller is not known, so the conversation cannot start. Check the link, or ask for a new one.",
+  "problem.unsafe_phone_disabled":
+    "Starting by phone number is switched off here. Open the personal link that you were given.",
   "problem.link_expired": "This link has expired. Ask for a new one.",
   "problem.link_used": "This link was already used. Ask for a new one.",
   "problem.invalid": "This address does not work. Check the link, or ask for a new one.",
@@ -66,7 +69,8 @@ const ENGLISH = {
   "closed.operator": "The conversation was ended by an operator.",
   "closed.caller_cleanup": "The conversation was ended at your request.",
   "closed.taken_over": "This conversation goes on in another window.",
-  "closed.invalid_events": "The connection was closed, because the server did not understand this page. Reload the page.",
+  "closed.invalid_events":
+    "The connection was closed, because the server did not understand this page. Reload the page.",
   "closed.too_big": "That message was too long for the server.",
   "closed.no_conversation": "The conversation could not be opened again.",
   "closed.capacity": "Vocero is busy right now. It will try again by itself.",
@@ -86,7 +90,7 @@ const ENGLISH = {
   ref: "Reference {ref}",
 
   "deed.retry": "Try again",
-  "deed.begin": "Start a new conversation",
+  "deed.begin": "New conversation",
   "deed.reconnect": "Continue here",
   "deed.reconnect_now": "Try now",
   "deed.hear": "Play the sound",

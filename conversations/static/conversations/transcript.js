@@ -134,7 +134,8 @@ const STEPS = {
   "item.placed": (lines, { item, role, after, text }) => {
     if (role !== "user") return lines;
     if (!text) return place(lines, line(item, "caller"), after);
-    return lines.some((one) => one.id === item) ? lines : arrive(lines, { id: item }, text);
+    if (lines.some((one) => one.id === item)) return update(lines, item, () => ({ delivery: null }));
+    return arrive(lines, { id: item }, text);
   },
   "caller.delta": (lines, { item, content, text }) =>
     update(place(lines, line(item, "caller")), item, ({ parts, settled }) =>
@@ -170,12 +171,11 @@ const STEPS = {
   "tool.started": (lines, { id }) => place(lines, line(id, "tool")),
   "tool.completed": (lines, { id }) => update(place(lines, line(id, "tool")), id, () => ({ settled: true })),
   "tool.failed": (lines, { id }) => update(place(lines, line(id, "tool")), id, () => ({ settled: true })),
-  typed: (lines, { id, text }) => [
-    ...lines,
-    line(id, "caller", { parts: [text], settled: true, delivery: "waiting" }),
-  ],
+  typed: (lines, { id, text }) => [...lines, line(id, "caller", { parts: [text], settled: true, delivery: "waiting" })],
   "typed.sent": (lines, { id }) => update(lines, id, () => ({ delivery: "sending" })),
   "typed.failed": (lines, { id }) => update(lines, id, () => ({ delivery: "failed" })),
+  trouble: (lines, { about }) =>
+    about ? lines : lines.map((one) => (one.delivery === "sending" ? { ...one, delivery: "unsure" } : one)),
   "typed.withdrawn": (lines, { id }) => lines.filter((one) => one.id !== id),
   "link.lost": freeze,
   "link.ended": freeze,

@@ -14,9 +14,21 @@
  */
 
 /**
- * @typedef {{id: string, state: string, close_reason: string | null, caller: {name: string} | null, expires_at: string | null}} Conversation
+ * @typedef {object} Conversation the part of the body that the page uses
+ * @property {string} id
+ * @property {string} state
+ * @property {string | null} close_reason
+ * @property {{name: string} | null} caller
+ *
  * @typedef {{name: string, label: string, status: string, code: string | null, duration_ms: number | null}} PastTool
- * @typedef {{index: number, origin: string, caller_text: string | null, heard_text: string | null, outcome: string, tools: PastTool[]}} PastTurn
+ *
+ * @typedef {object} PastTurn
+ * @property {number} index
+ * @property {string | null} caller_text
+ * @property {string | null} heard_text
+ * @property {string} outcome
+ * @property {PastTool[]} tools
+ *
  * @typedef {"insecure" | "unsupported" | "denied" | "missing" | "busy" | "lost"} MicrophoneProblem
  * @typedef {"retry" | "begin" | "reconnect" | "hear" | "microphone" | "dismiss"} Deed what a press on a notice does
  */
@@ -27,14 +39,14 @@
  */
 
 /**
- * One line of the conversation. `heard` counts the characters that were heard of a cut answer, null while it is whole.
+ * One line of the conversation.
  * @typedef {object} Line
  * @property {string} id
  * @property {"caller" | "answer" | "tool" | "break"} kind
  * @property {string[]} parts text by content index
  * @property {boolean} settled nothing changes any more
- * @property {number | null} heard
- * @property {"waiting" | "sending" | "unsure" | "failed" | null} delivery of a typed message; null once the server has it
+ * @property {number | null} heard characters of a cut answer that were heard, null while it is whole
+ * @property {"waiting" | "sending" | "unsure" | "failed" | null} delivery of a typed message; null once it arrived
  * @property {string | null} response
  */
 
@@ -55,16 +67,27 @@
 /**
  * Everything that can happen, from the server (see events.js), the devices and the person.
  * @typedef {(
- *   | {type: "link.starting"} | {type: "link.connecting"} | {type: "link.ready"} | {type: "link.quiet"}
- *   | {type: "link.lost", retryAt: number, code: string} | {type: "link.failed", problem: Problem} | {type: "link.ended", problem: Problem}
+ *   | {type: "link.starting"}
+ *   | {type: "link.connecting"}
+ *   | {type: "link.ready"}
+ *   | {type: "link.quiet"}
+ *   | {type: "link.lost", retryAt: number, code: string}
+ *   | {type: "link.failed", problem: Problem}
+ *   | {type: "link.ended", problem: Problem}
  *   | {type: "conversation.begun", conversation: Conversation, sameCaller: boolean}
  *   | {type: "conversation.restored", turns: PastTurn[]}
- *   | {type: "microphone.asked"} | {type: "microphone.opened"} | {type: "microphone.stopped"}
- *   | {type: "microphone.muted"} | {type: "microphone.unmuted"} | {type: "microphone.failed", problem: MicrophoneProblem}
- *   | {type: "heard.started", item: string} | {type: "heard.stopped", item: string}
+ *   | {type: "microphone.asked"}
+ *   | {type: "microphone.opened"}
+ *   | {type: "microphone.stopped"}
+ *   | {type: "microphone.muted"}
+ *   | {type: "microphone.unmuted"}
+ *   | {type: "microphone.failed", problem: MicrophoneProblem}
+ *   | {type: "heard.started", item: string}
+ *   | {type: "heard.stopped", item: string}
  *   | {type: "item.placed", item: string, role: string, after: string | null, text: string}
  *   | {type: "caller.delta", item: string, content: number, text: string}
- *   | {type: "caller.final", item: string, content: number, text: string} | {type: "caller.unheard", item: string, code: string}
+ *   | {type: "caller.final", item: string, content: number, text: string}
+ *   | {type: "caller.unheard", item: string, code: string}
  *   | {type: "response.started", response: string}
  *   | {type: "response.ended", response: string, status: string, reason: string}
  *   | {type: "answer.placed", response: string, item: string}
@@ -72,18 +95,24 @@
  *   | {type: "answer.final", response: string, item: string, content: number, text: string}
  *   | {type: "answer.sound", response: string, item: string, content: number, audio: string}
  *   | {type: "answer.sounded", response: string}
- *   | {type: "answer.cut", item: string, playedMs: number, receivedMs: number} | {type: "answers.stopped", responses: string[]}
- *   | {type: "sound.playing", playing: boolean} | {type: "sound.blocked", blocked: boolean}
+ *   | {type: "answer.cut", item: string, playedMs: number, receivedMs: number}
+ *   | {type: "answers.stopped", responses: string[]}
+ *   | {type: "sound.playing", playing: boolean}
+ *   | {type: "sound.blocked", blocked: boolean}
  *   | {type: "tool.started", id: string, label: string, name: string, at: number}
  *   | {type: "tool.progress", id: string, progress: number | null, message: string}
  *   | {type: "tool.completed", id: string, name: string, durationMs: number, sources: string[]}
  *   | {type: "tool.failed", id: string, name: string, code: string, message: string, ref: string}
- *   | {type: "typed", id: string, text: string} | {type: "typed.sent", id: string} | {type: "typed.failed", id: string}
+ *   | {type: "typed", id: string, text: string}
+ *   | {type: "typed.sent", id: string}
+ *   | {type: "typed.failed", id: string}
  *   | {type: "typed.withdrawn", id: string}
  *   | {type: "stopped"}
  *   | {type: "ready", caller: {name: string} | null, toolsError: string}
- *   | {type: "speech.lost", retryAt: number} | {type: "speech.restored"}
- *   | {type: "expiring", at: number} | {type: "closed", reason: string}
+ *   | {type: "speech.lost", retryAt: number}
+ *   | {type: "speech.restored"}
+ *   | {type: "expiring", at: number}
+ *   | {type: "closed", reason: string}
  *   | {type: "trouble", code: string, message: string, ref: string, retryMs: number | null, about: string}
  *   | {type: "trouble.dismissed"}
  * )} Happening

@@ -14,6 +14,7 @@ export class MicrophoneError extends Error {
   }
 }
 
+const START_MS = 4000;
 const WANTED = { echoCancellation: true, noiseSuppression: true, autoGainControl: true, channelCount: 1 };
 
 /** @type {Record<string, MicrophoneProblem>} */
@@ -128,7 +129,9 @@ export class Microphone {
       this.close();
       this.#listener.onLost();
     };
-    await context.resume();
+    // A device that something else holds may leave this unanswered for ever.
+    await Promise.race([context.resume(), new Promise((resolve) => setTimeout(resolve, START_MS))]);
+    if (context.state === "suspended") throw new MicrophoneError("busy");
   }
 
   /** @param {boolean} muted while muted, silence is captured, so that a begun sentence still ends */

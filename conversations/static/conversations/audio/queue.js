@@ -13,8 +13,16 @@ const REMEMBERED = 64;
 /**
  * @typedef {{response: string, item: string, content: number, samples: Int16Array}} Chunk
  * @typedef {{response: string, item: string, content: number, playedMs: number, receivedMs: number}} Cut
- * @typedef {{type: "started"|"drained"|"overflow"} | {type: "finished", item: string, content: number, playedMs: number}} QueueNews
- * @typedef {{response: string, item: string, content: number, chunks: Int16Array[], received: number, played: number, ended: boolean}} Lane
+ * @typedef {{type: "finished", item: string, content: number, playedMs: number}} Finished
+ * @typedef {{type: "started" | "drained" | "overflow"} | Finished} QueueNews
+ * @typedef {object} Lane
+ * @property {string} response
+ * @property {string} item
+ * @property {number} content
+ * @property {Int16Array[]} chunks still to be played
+ * @property {number} received samples
+ * @property {number} played samples
+ * @property {boolean} ended nothing more comes
  */
 
 /** @param {number} samples */

@@ -4,6 +4,17 @@ import { find, make, write } from "./dom.js";
 
 /** @typedef {import("../types.js").Boot} Boot */
 
+const MEMORY = "vocero.demo.callers";
+
+/** @returns {Record<string, string>} phones of the demo by the name behind them */
+function remembered() {
+  try {
+    return JSON.parse(localStorage.getItem(MEMORY) ?? "{}");
+  } catch {
+    return {};
+  }
+}
+
 /** Offers callers only where the server lists them. */
 export class Callers {
   #name = find("caller-name", HTMLElement);
@@ -26,21 +37,28 @@ export class Callers {
     find("caller-choice", HTMLElement).hidden = !this.#offered.length;
     this.#select.addEventListener("change", () => {
       this.#chosen = this.#select.value;
-      choose(this.#select.value);
+      if (this.#chosen) choose(this.#chosen);
     });
   }
 
-  /** @returns {string} who calls when nobody was named, empty outside the demo */
-  get first() {
-    return this.#chosen || (this.#offered[0]?.phone ?? "");
+  /** @returns {string} the caller to begin with when nobody was named, empty outside the demo */
+  takeFirst() {
+    this.#chosen ||= this.#offered[0]?.phone ?? "";
+    return this.#chosen;
+  }
+
+  /** @param {string} name of whoever the conversation belongs to: after a reload the page knows only that */
+  meet(name) {
+    const names = remembered();
+    if (this.#chosen && this.#offered.length)
+      localStorage.setItem(MEMORY, JSON.stringify({ ...names, [name]: this.#chosen }));
+    else this.#chosen = names[name] ?? "";
   }
 
   /** @param {import("../model.js").Model} model */
   render(model) {
     write(this.#name, model.caller);
-    const known = this.#offered.find(({ label, phone }) => phone === this.#chosen || label.includes(model.caller || "\0"));
-    const value = known?.phone ?? "";
-    if (document.activeElement !== this.#select) this.#select.value = value;
-    this.#name.hidden = !model.caller || this.#select.selectedIndex > 0;
+    if (document.activeElement !== this.#select) this.#select.value = this.#chosen;
+    this.#name.hidden = !model.caller;
   }
 }

@@ -44,7 +44,8 @@ function details(chip) {
     nodes.push(bar);
   }
   if (words) nodes.push(make("p", "chip-words", words));
-  if (chip.sources.length) nodes.push(make("p", "chip-words", say("chip.sources", { titles: chip.sources.join(", ") })));
+  if (chip.sources.length)
+    nodes.push(make("p", "chip-words", say("chip.sources", { titles: chip.sources.join(", ") })));
   if (chip.ref) nodes.push(make("p", "ref", say("ref", { ref: chip.ref })));
   return nodes;
 }
@@ -56,15 +57,20 @@ function details(chip) {
  */
 export function drawChip(chip, now) {
   const tone = toneOf(chip);
-  const time = make("span", "chip-time", timeOf(chip, now));
+  const passed = timeOf(chip, now);
+  const time = make("span", "chip-time", passed && ` · ${passed}`);
   time.setAttribute("aria-hidden", "true");
   const head = make(
     "p",
     "chip-head",
     icon(ICONS[tone]),
-    make("span", "chip-label", chip.label || say("chip.unknown")),
-    make("span", "chip-outcome", say(`chip.${tone}`)),
-    time,
+    make(
+      "span",
+      "",
+      make("span", "chip-label", chip.label || say("chip.unknown")),
+      " ",
+      make("span", "chip-outcome", say(`chip.${tone}`), time),
+    ),
   );
   const node = make("div", "chip", head, ...details(chip));
   node.dataset.tone = tone;

@@ -24,14 +24,10 @@ function words(line) {
   const { heard } = line;
   if (!text) return [make("span", "pending", say("line.pending"))];
   if (heard === null) return [document.createTextNode(text)];
-  const rest = text.slice(heard).trimEnd();
-  const unheard = [
-    make("span", "visually-hidden", ` (${say("line.unheard")}:`),
-    make("s", "unheard", rest),
-    make("span", "visually-hidden", ")"),
-  ];
   const cut = make("span", "cut", say("line.cut"));
-  return [document.createTextNode(text.slice(0, heard)), ...(rest ? unheard : []), document.createTextNode(" "), cut];
+  const rest = text.slice(heard).trim();
+  const unheard = [" ", make("span", "visually-hidden", `${say("line.unheard")}: `), make("span", "unheard", rest)];
+  return [make("span", "", text.slice(0, heard), " "), cut, make("span", "", ...(rest ? unheard : []))];
 }
 
 /** Draws a line again only when it changed. */
@@ -63,7 +59,7 @@ export class LinesView {
     arrange(this.#live, live.map(node));
     const kept = new Set([...final, ...live].map((line) => line.id));
     for (const id of this.#drawn.keys()) if (!kept.has(id)) this.#drawn.delete(id);
-    if (atEnd) this.#scroll.scrollTop = this.#scroll.scrollHeight;
+    if (atEnd && kept.size) this.#scroll.scrollTop = this.#scroll.scrollHeight;
   }
 
   toEnd() {

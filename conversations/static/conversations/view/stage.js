@@ -1,7 +1,7 @@
 /** The state of the call in large letters, the microphone, and the one thing to tell. */
 
 import { noticeOf } from "../notice.js";
-import { isBusy, phaseOf } from "../state.js";
+import { phaseOf } from "../state.js";
 import { duration, say } from "../text.js";
 import { find, write } from "./dom.js";
 
@@ -70,7 +70,7 @@ export class Stage {
    */
   render(model, now) {
     const phase = phaseOf(model.call);
-    const { microphone, turn } = model.call;
+    const { microphone } = model.call;
     const { word, hint } = wording(model, phase);
     const notice = noticeOf(model);
     document.body.dataset.phase = phase;
@@ -82,7 +82,7 @@ export class Stage {
     this.#mute.hidden = microphone !== "on" && microphone !== "muted";
     this.#mute.setAttribute("aria-pressed", String(microphone === "muted"));
     write(this.#mute, say(microphone === "muted" ? "microphone.unmute" : "microphone.mute"));
-    this.#stop.hidden = !turn.playing && !isBusy(turn);
+    this.#stop.hidden = phase !== "speaking" && phase !== "thinking";
     this.#tell(notice, now);
   }
 
@@ -97,7 +97,9 @@ export class Stage {
     this.#notice.dataset.tone = notice?.tone ?? "";
     this.#offered = notice?.deed ?? null;
     this.#deed.hidden = !this.#offered;
-    const words = notice ? [say(notice.text, { time: duration(Math.ceil(left / 60_000) * 60_000) }), notice.detail] : [];
+    const words = notice
+      ? [say(notice.text, { time: duration(Math.ceil(left / 60_000) * 60_000) }), notice.detail]
+      : [];
     write(this.#noticeText, words.filter(Boolean).join(" "));
     write(this.#noticeTime, left > 0 && !spoken ? say("retry.in", { time: duration(left) }) : "");
     write(this.#noticeRef, notice?.ref ? say("ref", { ref: notice.ref }) : "");

@@ -1,0 +1,46 @@
+"""A real Chromium with a page in it, and the stand-in that serves the page."""
+
+import shutil
+
+import pytest
+from playwright.sync_api import sync_playwright
+
+from conversations.tests.page.server import Line, PageServer
+
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+MICROPHONE = ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream"]
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    program = next(filter(None, map(shutil.which, CHROMIUM)))
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=[*FLAGS, *MICROPHONE])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def server():
+    with PageServer().running() as running:
+        yield running
+
+
+@pytest.fixture
+def page(chromium):
+    """A page whose console must stay clean and which may talk to its own server only."""
+    context = chromium.new_context(viewport={"width": 1280, "height": 800})
+    page = context.new_page()
+    faults = []
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.on("console", lambda said: faults.append(said.text) if "Content Security" in said.text else None)
+    page.on("request", lambda asked: None if "//127.0.0.1:" in asked.url else faults.append(asked.url))
+    yield page
+    context.close()
+    assert faults == []
+
+
+@pytest.fixture
+def line(page):
+    return Line(page)
