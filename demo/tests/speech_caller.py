@@ -101,6 +101,15 @@ def called(events):
     ]
 
 
+async def refusal(caller, kind, **fields):
+    """The code of the error event that a client event meets; it names that event."""
+    await caller.send(kind, event_id="mine", **fields)
+    event = await caller.next()
+    assert event["type"] == "error", event
+    assert event["error"]["event_id"] == "mine"
+    return event["error"]["code"]
+
+
 class Caller:
     """One Realtime client."""
 

@@ -139,15 +139,11 @@ def _first_step(context: Context) -> Decision:
         return Say(phrases.nothing_fits(question, ()))
     if not context.may_call:
         return Say(phrases.NOT_NOW)
-    for step in (_chosen_candidate, _next_page, _follow_up, _referred):
+    for step in (_chosen_candidate, _next_page, _follow_up, _referred, _completed):
         decision = step(context)
         if decision is not None:
             return decision
-    return (
-        _matched(context, question)
-        or _completed(context)
-        or Say(phrases.nothing_fits(question, context.tools))
-    )
+    return _matched(context, question) or Say(phrases.nothing_fits(question, context.tools))
 
 
 def _matched(context: Context, question: Question, known: Sequence[Outcome] = ()) -> Decision | None:
@@ -276,7 +272,12 @@ def _completed(context: Context) -> Decision | None:
     before = context.before
     if before is None or not before.said.endswith("?") or (before.exchanges and "Which " not in before.said):
         return None
-    return _matched(context, Question(f"{before.question.raw} {context.turn.question.raw}"), before.outcomes)
+    # The answer first: of two cages the one that is named now is meant.
+    whole = Question(f"{context.turn.question.raw} {before.question.raw}")
+    fresh, match = best(context.asked(), context.tools), best(context.asked(question=whole), context.tools)
+    if fresh and match and fresh.tool != match.tool:
+        return None
+    return _matched(context, whole, before.outcomes)
 
 
 def _which(rows: Sequence[Row], said: str) -> str:
