@@ -143,6 +143,7 @@ UNFOLD = {
     "SITE_SUBHEADER": "Operators",
     "SITE_SYMBOL": "graphic_eq",
     "STYLES": [lambda request: static("conversations/admin/vocero.css")],
+    "SITE_FAVICONS": [{"rel": "icon", "href": lambda request: static("conversations/icon.svg")}],
     "SIDEBAR": {"navigation": "conversations.admin.navigation.sidebar"},
     "COLORS": {
         "primary": {

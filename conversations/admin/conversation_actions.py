@@ -20,8 +20,8 @@ from tools.admin import ReadOnlyAdmin
 
 OPERATOR = Conversation.CloseReason.OPERATOR.value
 CONSEQUENCES = (
-    "Its call ends at once wherever it runs, running tools are told to stop, and the caller's session token "
-    "is erased. The record stays."
+    "A running call ends at once wherever it runs, its tools are told to stop, and the caller's session "
+    "token is erased. The record stays."
 )
 _AT_ONCE = 200
 
@@ -64,7 +64,7 @@ def end_selected(
     hidden += [("select_across", request.POST.get("select_across", "0"))]
     context = {
         "question": "End the selected conversations?",
-        "lines": [CONSEQUENCES.replace("Its call ends", "Their calls end")],
+        "lines": [CONSEQUENCES],
         "facts": [
             ("Selected", selected),
             ("Open, these will be ended", min(ending, _AT_ONCE)),

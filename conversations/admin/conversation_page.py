@@ -14,7 +14,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from conversations.admin import words
-from conversations.admin.filters import broken_calls, broken_turns, plain_ref
+from conversations.admin.filters import BROKEN_CALL, BROKEN_TURN, plain_ref
 from conversations.admin.waterfall import Waterfall, draw, milliseconds
 from conversations.models import BackendToken, Conversation, ToolCall, Turn
 from tools.admin import moment, pretty
@@ -105,6 +105,7 @@ def conversation_page(request: HttpRequest, conversation: Conversation) -> Mappi
         "may_end": request.user.has_perm("conversations.end_conversation") and state != "closed",
         "may_see_catalog": request.user.has_perm("tools.view_catalogsnapshot"),
         "troubles": found,
+        "more_troubles": len(found) == _SHOWN_TROUBLES,
         "page": page,
         "pages": page.paginator.get_elided_page_range(page.number),
         "turns": shown_turns(turns_of(conversation, page, may_read), may_see_payloads, ref),
@@ -154,12 +155,14 @@ def token_words(token: BackendToken | None) -> str:
 
 def troubles(conversation: Conversation) -> list[Trouble]:
     """The first failures of turns and tool calls, in order of time."""
-    turns = broken_turns().filter(conversation=conversation).order_by("index")
-    calls = broken_calls().filter(conversation=conversation).select_related("turn").order_by("started_at")
+    turns = Turn.objects.filter(BROKEN_TURN, conversation=conversation).order_by("index")
+    calls = ToolCall.objects.filter(BROKEN_CALL, conversation=conversation).order_by("started_at")
     turn_fields = ("index", "code", "ref", "outcome", "started_at", "ended_at")
     call_fields = ("name", "code", "ref", "started_at", "ended_at", "turn__index")
     found = [trouble_of_turn(turn) for turn in turns.only(*turn_fields)[:_SHOWN_TROUBLES]]
-    found += [trouble_of_call(call) for call in calls.only(*call_fields)[:_SHOWN_TROUBLES]]
+    found += [
+        trouble_of_call(call) for call in calls.select_related("turn").only(*call_fields)[:_SHOWN_TROUBLES]
+    ]
     return sorted(found, key=lambda trouble: trouble.at)[:_SHOWN_TROUBLES]
 
 

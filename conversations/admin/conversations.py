@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
 from django.contrib import admin
-from django.db.models import Count, IntegerField, OuterRef, QuerySet, Subquery, Value
-from django.db.models.functions import Coalesce
+from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import path
 from django.utils.html import format_html
@@ -17,21 +16,21 @@ from unfold.decorators import action, display
 from conversations.admin import conversation_actions
 from conversations.admin.conversation_page import conversation_page, state_word
 from conversations.admin.filters import (
+    BROKEN_CALL,
+    BROKEN_TURN,
     StateFilter,
     TroubleFilter,
-    broken_calls,
-    broken_turns,
     conversations_found,
 )
 from conversations.models import Conversation, ToolCall, Turn
 from tools.admin import ReadOnlyAdmin, moment
 
 
-def counted(rows: QuerySet[Any]) -> Coalesce:
-    """How many of these rows a conversation has, by a subquery of its own: no join multiplies another."""
-    mine = rows.filter(conversation=OuterRef("pk")).order_by().values("conversation")
-    count = mine.annotate(count=Count("*")).values("count")
-    return Coalesce(Subquery(count, output_field=IntegerField()), Value(0))
+def counts_of(rows: QuerySet[Any], broken: Q, page: Sequence[Conversation]) -> dict[UUID, tuple[int, int]]:
+    """For each conversation of a page, how many of these rows it has and how many of them are broken."""
+    mine = rows.filter(conversation__in=[row.pk for row in page]).order_by().values("conversation")
+    counted = mine.annotate(all=Count("pk"), broken=Count("pk", filter=broken))
+    return {each["conversation"]: (each["all"], each["broken"]) for each in counted}
 
 
 @admin.register(Conversation)
@@ -68,13 +67,13 @@ class ConversationAdmin(ReadOnlyAdmin):
         rows: QuerySet[Conversation] = super().get_queryset(request)
         return rows.defer("browser_hash", "secret_hash")
 
-    def listed(self, rows: QuerySet[Conversation]) -> QuerySet[Conversation]:
-        return rows.annotate(
-            turns_made=counted(Turn.objects.all()),
-            calls_made=counted(ToolCall.objects.all()),
-            turns_failed=counted(broken_turns()),
-            calls_failed=counted(broken_calls()),
-        )
+    def completed(self, page: list[Any]) -> list[Any]:
+        turns = counts_of(Turn.objects.all(), BROKEN_TURN, page)
+        calls = counts_of(ToolCall.objects.all(), BROKEN_CALL, page)
+        for row in page:
+            row.turns_made, row.turns_failed = turns.get(row.pk, (0, 0))
+            row.calls_made, row.calls_failed = calls.get(row.pk, (0, 0))
+        return page
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Conversation], search_term: str

@@ -18,16 +18,11 @@ from tools.contract import FAILURE_CODES
 from tools.sentences import TITLES
 
 Choices = list[tuple[str, str]]
-
-
-def broken_calls() -> QuerySet[ToolCall]:
-    """Tool calls that failed for another reason than the caller's change of mind."""
-    return ToolCall.objects.filter(status=ToolCall.Status.FAILED).exclude(code__in=words.QUIET_CODES)
-
-
-def broken_turns() -> QuerySet[Turn]:
-    """Turns that ended in an apology or an error."""
-    return Turn.objects.filter(outcome=Turn.Outcome.FAILED)
+# A turn that ended in an apology or an error; a tool call that failed, but not because the caller moved on.
+BROKEN_TURN = Q(outcome=Turn.Outcome.FAILED)
+BROKEN_CALL = Q(status=ToolCall.Status.FAILED) & ~Q(code__in=words.QUIET_CODES)
+# Names are looked up first and by themselves: an OR over a join would read the whole table.
+_FOUND_CALLERS = 200
 
 
 def live() -> Q:
@@ -50,20 +45,26 @@ def id_range(term: str) -> tuple[uuid.UUID, uuid.UUID] | None:
 
 def conversations_found(term: str) -> Q:
     """Conversations by the caller's name, by id or its beginning, or by a `ref`."""
-    ref = plain_ref(term)
-    found = Q(caller_name__icontains=term)
-    if ref and len(ref) <= 12:
-        found |= Q(id__in=Turn.objects.filter(ref=ref).values("conversation_id"))
-        found |= Q(id__in=ToolCall.objects.filter(ref=ref).values("conversation_id"))
+    found = Q(caller_name__icontains=term) | Q(id__in=holders_of(plain_ref(term)))
     if span := id_range(term):
         found |= Q(id__range=span)
     return found
 
 
+def holders_of(ref: str) -> set[uuid.UUID]:
+    """The conversations that have this `ref` in a turn or a tool call."""
+    if not ref:
+        return set()
+    turns = Turn.objects.filter(ref=ref).order_by().values_list("conversation_id", flat=True)
+    calls = ToolCall.objects.filter(ref=ref).order_by().values_list("conversation_id", flat=True)
+    return {*turns, *calls}
+
+
 def calls_found(term: str) -> Q:
     """Tool calls by the tool's name, the caller's, the call's or conversation's id, or by `ref`."""
-    callers = Conversation.objects.filter(caller_name__icontains=term).values("id")
-    found = Q(name__istartswith=term) | Q(ref=plain_ref(term)) | Q(conversation_id__in=callers)
+    callers = Conversation.objects.filter(caller_name__icontains=term).order_by("-opened_at")
+    found = Q(name__startswith=term) | Q(ref=plain_ref(term))
+    found |= Q(conversation_id__in=list(callers.values_list("pk", flat=True)[:_FOUND_CALLERS]))
     if span := id_range(term):
         found |= Q(id__range=span) | Q(conversation_id__range=span)
     return found
@@ -96,8 +97,8 @@ class TroubleFilter(SimpleListFilter):
         return [("any", "Something failed"), ("turn", "A turn failed"), ("tool", "A tool call failed")]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Conversation]) -> QuerySet[Conversation]:
-        turn = Exists(broken_turns().filter(conversation=OuterRef("pk")))
-        call = Exists(broken_calls().filter(conversation=OuterRef("pk")))
+        turn = Exists(Turn.objects.filter(BROKEN_TURN, conversation=OuterRef("pk")))
+        call = Exists(ToolCall.objects.filter(BROKEN_CALL, conversation=OuterRef("pk")))
         conditions = {"any": Q(turn) | Q(call), "turn": Q(turn), "tool": Q(call)}
         return queryset.filter(conditions[self.value() or ""]) if self.value() in conditions else queryset
 

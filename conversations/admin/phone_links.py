@@ -35,7 +35,7 @@ class PhoneForm(forms.Form):
         try:
             return phones.normalised(self.cleaned_data["phone"])
         except ValueError as error:
-            raise ValidationError("Write it in international form, like +34600000001.") from error
+            raise ValidationError("This is not a phone number.") from error
 
 
 @admin.register(PhoneLink)
