@@ -43,7 +43,6 @@ class Vocero:
     token_keys: tuple[str, ...]
     conversation_ttl: int
     conversation_idle: int
-    reconnect_grace: int
     tool_selection: str
     mcp_tools: tuple[str, ...]
     browser_tools: tuple[str, ...]
@@ -240,7 +239,6 @@ def read_vocero(environment: Mapping[str, str]) -> Vocero:
         token_keys=tuple(checked_key("S2S_TOKEN_KEYS", key) for key in read.names("S2S_TOKEN_KEYS")),
         conversation_ttl=read.whole("S2S_CONVERSATION_TTL", 3600, 60, 86_400),
         conversation_idle=read.whole("S2S_CONVERSATION_IDLE", 900, 30, 86_400),
-        reconnect_grace=read.whole("S2S_RECONNECT_GRACE", 30, 0, 600),
         tool_selection=read.one_of("S2S_TOOL_SELECTION", SELECTIONS, "auto"),
         mcp_tools=read.names("S2S_MCP_TOOLS", EIGHT_TOOLS),
         browser_tools=read.names("S2S_BROWSER_TOOLS"),

@@ -32,7 +32,6 @@ def config(request: HttpRequest) -> dict[str, object]:
         "limits": {
             "conversation_ttl": vocero.conversation_ttl,
             "conversation_idle": vocero.conversation_idle,
-            "reconnect_grace": vocero.reconnect_grace,
             "max_tool_calls": vocero.max_tool_calls,
             "message_bytes": MESSAGE_BYTES,
             "message_bytes_until_ready": MESSAGE_BYTES_UNTIL_READY,

@@ -18,7 +18,7 @@ def test_nothing_set_is_a_plain_relay_with_safe_defaults():
         False,
     )
     assert vocero.mcp_tools == EIGHT_TOOLS
-    assert (vocero.conversation_ttl, vocero.conversation_idle, vocero.reconnect_grace) == (3600, 900, 30)
+    assert (vocero.conversation_ttl, vocero.conversation_idle) == (3600, 900)
     assert (vocero.max_tool_calls, vocero.tool_timeout, vocero.silence_limit) == (6, 30, 20)
     assert (vocero.result_chars, vocero.turn_result_chars, vocero.history_turns) == (64_000, 96_000, 12)
     assert (vocero.retention_transcripts, vocero.retention_payloads, vocero.retention_rows) == (30, 30, 365)
