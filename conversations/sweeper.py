@@ -7,10 +7,14 @@ import weakref
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+import structlog
 from channels.db import database_sync_to_async
+from django.db import DatabaseError, InterfaceError
 from django.utils import timezone
 
 from conversations import lifecycle
+
+log = structlog.get_logger(__name__)
 
 INTERVAL = 30.0
 
@@ -36,5 +40,8 @@ def sweeping(app: App) -> App:
 
 async def _sweep_for_ever() -> None:
     while True:
-        await database_sync_to_async(lifecycle.sweep)(timezone.now())
+        try:
+            await database_sync_to_async(lifecycle.sweep)(timezone.now())
+        except (DatabaseError, InterfaceError):
+            log.exception("sweep.failed")
         await asyncio.sleep(INTERVAL)

@@ -9,20 +9,33 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+Text = tuple[str, int, str]  # item id, content index, text
+
 # ---- from the speech service
 
 
 @dataclass(frozen=True, slots=True)
 class SpeechStarted:
-    """The service hears the caller begin to speak."""
+    """The service hears the caller begin to speak; `item_id` is the utterance's, where the service tells it."""
 
     frame: str
+    item_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class SpeechStopped:
     """The service hears the caller stop."""
 
+    frame: str
+    item_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """What the caller said is an item now, also where a client committed it by hand."""
+
+    item_id: str
+    previous_item_id: str
     frame: str
 
 
@@ -80,7 +93,9 @@ class AudioDelta:
 class Structure:
     """An event about the shape of a response: items and parts added or done.
 
-    `of_call` says that it is about a function call; `name` is the picked tool where the event tells it.
+    `of_call` says that it is about a function call; `name` is the picked tool where the event tells it. `texts`
+    are the assistant's words that the frame repeats. `after` is the item that comes before, told in the frame
+    as another one, which is hidden: (hidden, visible).
     """
 
     response_id: str
@@ -88,6 +103,8 @@ class Structure:
     frame: str
     of_call: bool = False
     name: str = ""
+    texts: tuple[Text, ...] = ()
+    after: tuple[str, str | None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,24 +120,35 @@ class FunctionCall:
 
 @dataclass(frozen=True, slots=True)
 class ResponseDone:
-    """The end of a response: `completed`, `cancelled`, `failed` or `incomplete`, and why."""
+    """The end of a response: `completed`, `cancelled`, `failed` or `incomplete`, and why.
+
+    `calls` are to be run, `told` are all that its frame tells of, also where the response did not complete.
+    """
 
     response_id: str
     status: str
     code: str
     calls: tuple[FunctionCall, ...]
     frame: str
+    told: tuple[FunctionCall, ...] = ()
+    texts: tuple[Text, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class ItemEcho:
-    """The service repeats an item of the conversation; `kind`, `role` and `name` as it says."""
+    """The service repeats an item of the conversation; `kind`, `role` and `name` as it says.
+
+    `asked` says that the browser had asked for it; `texts` are an assistant's words in it.
+    """
 
     item_id: str
     kind: str
     role: str
     name: str
     frame: str
+    previous_item_id: str = ""
+    asked: bool = False
+    texts: tuple[Text, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,6 +273,7 @@ class Ended:
 Event = (
     SpeechStarted
     | SpeechStopped
+    | Committed
     | Heard
     | ResponseStarted
     | TextDelta

@@ -59,6 +59,10 @@ class Output:
         """An item of ours, or of a call of ours, is not for the browser."""
         self._hidden.add(item_id)
 
+    def reveal(self, item_id: str) -> None:
+        """An item of ours that the browser may see: the output of a call of its own."""
+        self._browsers.add(item_id)
+
     def is_hidden(self, item_id: str) -> bool:
         """Whether an item must look as if it did not exist."""
         return item_id in self._hidden
@@ -94,7 +98,8 @@ class Output:
     def done(self, event: ResponseDone) -> Effect:
         """The end of a response as the browser may see it."""
         gate, _ = self._gates[event.response_id]
-        hidden = frozenset(call.item_id for call in event.calls if not self.is_browsers(call.name))
+        told = (*event.calls, *event.told)
+        hidden = frozenset(call.item_id for call in told if not self.is_browsers(call.name))
         if gate.cut or hidden:
             return ShowCut(event.frame, dict(gate.kept), hidden)
         return Show(event.frame)
@@ -105,6 +110,9 @@ class Output:
             return NOTHING
         if event.kind == "function_call":
             return Passed((Show(event.frame),)) if self.is_browsers(event.name) else NOTHING
+        if event.kind == "function_call_output" and event.item_id not in self._browsers:
+            # A service may give our outputs ids of its own.
+            return NOTHING
         if event.role != "assistant":
             return Passed((Show(event.frame),))
         response_id = self._response_of.get(event.item_id)

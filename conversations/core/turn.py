@@ -306,6 +306,7 @@ class Machine:
             return []
         picked.output, picked.sent = neutralise(event.output), True
         item = self._tools.output_item(event.call_id, picked.output)
+        self._output.reveal(item.item["id"])
         self._responses.item_sent(item.item["id"])
         return [item, *self._advance()]
 

@@ -11,11 +11,13 @@ import msgspec
 
 from conversations.core import events as e
 from conversations.core.markers import neutralise
-from conversations.realtime.wire import whole
+from conversations.realtime.wire import MISSHAPEN, UNREADABLE, whole
 
 INSTRUCTIONS_LIMIT = 8_000
 FRAME_LIMIT = 1024 * 1024
 EARLY_FRAME_LIMIT = 256 * 1024
+NUMBER_LIMIT = 10**9
+DEPTH_LIMIT = 32
 _APPEND_QUOTES = 8
 _APPEND_QUOTES_WITH_ID = 12
 
@@ -73,7 +75,7 @@ def read(frame: str) -> Asked:
         return audio
     try:
         event = whole(frame)
-    except msgspec.DecodeError:
+    except UNREADABLE:
         return INVALID
     name = event.get("type")
     if not isinstance(name, str):
@@ -85,7 +87,7 @@ def read(frame: str) -> Asked:
         return Refused("forbidden_event", "A client may not send this event.")
     try:
         return reader(event)
-    except (KeyError, TypeError, ValueError, AttributeError):
+    except MISSHAPEN:
         return Refused("invalid_event", f"The fields of {name} are not of the right shape.")
 
 
@@ -93,7 +95,7 @@ def _read_append(frame: str) -> Forward | None:
     """The audio path: the frame goes on untouched when it holds exactly the known fields, each once."""
     try:
         event = _append.decode(frame)
-    except msgspec.DecodeError:
+    except UNREADABLE:
         return None
     if event.type != "input_audio_buffer.append":
         return None
@@ -138,7 +140,7 @@ def _create_item(event: dict[str, Any]) -> Asked:
 
 
 def _create_response(event: dict[str, Any]) -> e.CreateAsked:
-    wanted = event.get("response") or {}
+    wanted = dict(event.get("response") or {})
     options = {key: wanted[key] for key in ("output_modalities", "max_output_tokens") if key in wanted}
     return e.CreateAsked(_checked(options))
 
@@ -159,9 +161,21 @@ def _client_message(event: dict[str, Any]) -> Asked:
     return ClientMessage(str(event.get("id") or ""), data["t"], body if isinstance(body, dict) else {})
 
 
+def stored_session(session: Mapping[str, Any]) -> dict[str, Any]:
+    """The same of what an integrator asked for beforehand, where it has the shape of a session at all."""
+    try:
+        return page_session(session)
+    except MISSHAPEN:
+        return {}
+
+
 def page_session(session: Mapping[str, Any]) -> dict[str, Any]:
-    """The part of a session that a client may set, nested as in GA; the older flat shape is understood."""
+    """The part of a session that a client may set, nested as in GA; the older flat shape is understood.
+
+    Raises one of MISSHAPEN.
+    """
     nested = _nested(session)
+    _refuse_depth(session, DEPTH_LIMIT)
     names = ("output_modalities", "max_output_tokens", "tools")
     wanted: dict[str, Any] = {name: nested[name] for name in names if name in nested}
     if nested.get("tool_choice") in ("auto", "none"):
@@ -170,7 +184,7 @@ def page_session(session: Mapping[str, Any]) -> dict[str, Any]:
         wanted["instructions"] = neutralise(nested["instructions"][:INSTRUCTIONS_LIMIT])
     if "tools" in wanted and not isinstance(wanted["tools"], list):
         del wanted["tools"]
-    audio = _page_audio(nested.get("audio"))
+    audio = _page_audio(nested["audio"])
     return _checked({**wanted, **({"audio": audio} if audio else {})})
 
 
@@ -196,12 +210,35 @@ _FLAT = (
 )
 
 
-def _page_audio(audio: Any) -> dict[str, Any]:
-    allowed = {"input": ("turn_detection", "transcription", "noise_reduction"), "output": ("voice", "speed")}
+_AUDIO: Mapping[str, Mapping[str, tuple[type, ...]]] = {
+    "input": {
+        "turn_detection": (dict, type(None)),
+        "transcription": (dict, type(None)),
+        "noise_reduction": (dict, type(None)),
+    },
+    "output": {"voice": (str, dict), "speed": (int, float)},
+}
+
+
+def _page_audio(audio: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     sides = {
-        side: {key: audio[side][key] for key in keys if key in audio[side]} for side, keys in allowed.items()
+        side: {
+            key: audio[side][key]
+            for key, kinds in keys.items()
+            if isinstance(audio[side].get(key, ...), kinds)
+        }
+        for side, keys in _AUDIO.items()
     }
     return {side: fields for side, fields in sides.items() if fields}
+
+
+def _refuse_depth(value: Any, limit: int) -> None:
+    """What nests deeper could not be written as JSON again."""
+    if limit == 0:
+        raise ValueError("nested too deeply")
+    inside = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
+    for item in inside:
+        _refuse_depth(item, limit - 1)
 
 
 def _checked(options: dict[str, Any]) -> dict[str, Any]:
@@ -210,7 +247,8 @@ def _checked(options: dict[str, Any]) -> dict[str, Any]:
     if "output_modalities" in options and modalities not in (["audio"], ["text"]):
         del options["output_modalities"]
     tokens = options.get("max_output_tokens")
-    if "max_output_tokens" in options and not (tokens == "inf" or isinstance(tokens, int)):
+    counted = isinstance(tokens, int) and not isinstance(tokens, bool) and 0 < tokens <= NUMBER_LIMIT
+    if "max_output_tokens" in options and not (tokens == "inf" or counted):
         del options["max_output_tokens"]
     return options
 
@@ -224,6 +262,8 @@ def _text(value: Any) -> str:
 def _whole_number(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError("not a number")
+    if not -NUMBER_LIMIT <= value <= NUMBER_LIMIT:
+        raise ValueError("not a number of milliseconds or of parts")
     return int(value)
 
 

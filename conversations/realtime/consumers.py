@@ -11,9 +11,7 @@ import structlog
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.conf import settings
 from django.http import parse_cookie
-from redis.exceptions import RedisError
 
-from conversations import lifecycle
 from conversations.identity import binding, rates
 from conversations.identity.admission import COOKIE, SECRET, origin_allowed
 from conversations.realtime.relay import Knock, Relay
@@ -29,8 +27,9 @@ _live: set[asyncio.Task[None]] = set()
 class RelayConsumer(AsyncWebsocketConsumer):
     """Thin on purpose: `receive` only hands over, since nothing else is dispatched while it waits."""
 
+    # No channel of its own: one that cannot be made, because Redis is away, would refuse the socket.
+    channel_layer_alias = ""
     relay: Relay | None = None
-    joined: str = ""
 
     async def dispatch(self, message: Mapping[str, Any]) -> None:
         # Channels hops to a thread before each message to close old database connections; received frames
@@ -44,15 +43,14 @@ class RelayConsumer(AsyncWebsocketConsumer):
         headers = _headers(self.scope)
         secret = _secret(self.scope, headers)
         origin, host = headers.get("origin"), headers.get("host", "")
-        secure = self.scope.get("scheme") == "wss" or headers.get("x-forwarded-proto") == "https"
-        if not origin_allowed(origin, host, secure, SECRET if secret else COOKIE):
+        if not origin_allowed(origin, host, _secure(self.scope, headers), SECRET if secret else COOKIE):
             log.warning("socket.origin_refused", origin=(origin or "")[:200], mend="S2S_ALLOWED_ORIGINS")
             await self.close()
             return
         offered = self.scope.get("subprotocols") or []
         await self.accept(SUBPROTOCOL if SUBPROTOCOL in offered else None)
         self.relay = Relay(self._knock(headers, secret), self._send_text, self._close_code)
-        task = asyncio.create_task(self.relay.run(self._join))
+        task = asyncio.create_task(self.relay.run())
         _live.add(task)
         task.add_done_callback(_live.discard)
 
@@ -63,26 +61,6 @@ class RelayConsumer(AsyncWebsocketConsumer):
     async def disconnect(self, code: int) -> None:
         if self.relay is not None:
             self.relay.leave()
-        if self.joined and self.channel_layer is not None:
-            try:
-                await self.channel_layer.group_discard(self.joined, self.channel_name)
-            except (RedisError, OSError):
-                log.warning("nudges.unavailable")
-
-    async def conversation_nudge(self, _message: Mapping[str, Any]) -> None:
-        """Somebody closed or took over the conversation."""
-        if self.relay is not None:
-            self.relay.nudge()
-
-    async def _join(self, conversation_id: str) -> None:
-        """Listens for nudges; without them the next heartbeat learns the same."""
-        group = lifecycle.group(conversation_id)
-        try:
-            if self.channel_layer is not None:
-                await self.channel_layer.group_add(group, self.channel_name)
-                self.joined = group
-        except (RedisError, OSError):
-            log.warning("nudges.unavailable")
 
     async def _send_text(self, frame: str) -> None:
         await self.send(text_data=frame)
@@ -104,7 +82,18 @@ class RelayConsumer(AsyncWebsocketConsumer):
 
 
 def _headers(scope: Mapping[str, Any]) -> dict[str, str]:
-    return {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+    """The headers by name; one that came more than once is joined, so that none hides another."""
+    joined: dict[str, str] = {}
+    for raw_name, raw_value in scope["headers"]:
+        name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")
+        between = "; " if name == "cookie" else ", "
+        joined[name] = f"{joined[name]}{between}{value}" if name in joined else value
+    return joined
+
+
+def _secure(scope: Mapping[str, Any], headers: Mapping[str, str]) -> bool:
+    forwarded = headers.get("x-forwarded-proto") if settings.VOCERO.trusted_proxies else None
+    return scope.get("scheme") == "wss" or forwarded == "https"
 
 
 def _secret(scope: Mapping[str, Any], headers: Mapping[str, str]) -> str | None:

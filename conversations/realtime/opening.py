@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from conversations.realtime import prompt, wire
@@ -97,10 +97,17 @@ async def open_session(
 async def _declare(
     connection: Connection, declaration: Declaration, selection: str, new_id: Callable[[str], str]
 ) -> dict[str, Any] | None:
-    """The service's `session.updated`; None where it complained or did not answer in time."""
-    await connection.send(wire.session_update(declaration.session(selection), new_id("event")))
-    answer = await _answer(connection, {"session.updated", "error"}, UPDATED_WAIT)
-    return answer if answer is not None and answer["type"] == "session.updated" else None
+    """The service's `session.updated`; None where it complained or did not answer in time.
+
+    A complaint is tried once more without the page's audio settings: a service may lack what they name.
+    """
+    bare = replace(declaration, page={**declaration.page, "audio": {}})
+    for declared in (declaration, bare) if declaration.page.get("audio") else (declaration,):
+        await connection.send(wire.session_update(declared.session(selection), new_id("event")))
+        answer = await _answer(connection, {"session.updated", "error"}, UPDATED_WAIT)
+        if answer is None or answer["type"] == "session.updated":
+            return answer
+    return None
 
 
 async def _answer(connection: Connection, names: set[str], seconds: float) -> dict[str, Any] | None:

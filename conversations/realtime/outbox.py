@@ -19,9 +19,12 @@ class Outbox:
         self._empty = asyncio.Event()
         self._empty.set()
 
-    def put(self, frame: str) -> bool:
-        """False when the peer is too slow to take it: the frame is not kept."""
-        if self._size + len(frame) > self._limit:
+    def put(self, frame: str, beyond: int = 0) -> bool:
+        """False when the peer is too slow to take it: the frame is not kept.
+
+        A frame that matters more than others may go so many bytes `beyond` the limit.
+        """
+        if self._size + len(frame) > self._limit + beyond:
             return False
         self._frames.append(frame)
         self._size += len(frame)

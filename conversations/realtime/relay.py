@@ -23,11 +23,12 @@ from conversations.core.transcript import Said
 from conversations.identity import rates
 from conversations.identity.admission import Admission, admit_socket
 from conversations.models import new_ref
-from conversations.realtime import endings
+from conversations.realtime import endings, nudges
 from conversations.realtime.connection import SpeechConnection, SpeechUnavailable, dial
 from conversations.realtime.endings import Ending
 from conversations.realtime.session import Call, Ports, Session
 from conversations.realtime.toolrun import NotRecorded
+from conversations.realtime.waiting import Waiting
 from tools.catalog import Offer, discover
 from tools.contract import Caller, ToolSource
 from tools.snapshots import SnapshotCache
@@ -37,7 +38,7 @@ log = structlog.get_logger(__name__)
 
 HEARTBEAT = 3.0
 EXPIRING = 60.0
-EARLY_LIMIT = 1024 * 1024
+DATABASE_AWAY = (DatabaseError, InterfaceError)
 
 PROCESS = uuid.uuid4().hex[:12]
 
@@ -62,8 +63,7 @@ class Relay:
         self._knock, self._send, self._close = knock, send, close
         self._owner = f"{PROCESS}:{uuid.uuid4().hex}"
         self._session: Session | None = None
-        self._early: list[str] = []
-        self._early_size = 0
+        self._early = Waiting()
         self._ending: Ending | None = None
         self._nudged = asyncio.Event()
         self._gone = False
@@ -72,12 +72,8 @@ class Relay:
         """A frame of the browser; never waits."""
         if self._session is not None:
             self._session.receive(frame)
-            return
-        self._early_size += len(frame)
-        if self._early_size > EARLY_LIMIT:
+        elif not self._early.put(frame):
             self.end(endings.TOO_LARGE)
-        else:
-            self._early.append(frame)
 
     def leave(self) -> None:
         """The socket is gone; the conversation stays open."""
@@ -94,17 +90,17 @@ class Relay:
         if self._session is not None:
             self._session.end(ending)
 
-    async def run(self, joined: Callable[[str], Awaitable[None]]) -> None:
-        """The whole life of the socket; `joined` is told the conversation once its call is claimed."""
+    async def run(self) -> None:
+        """The whole life of the socket."""
         ending = endings.BROKEN
         try:
-            ending = await self._admitted(joined)
-        except (DatabaseError, InterfaceError):
+            ending = await self._admitted()
+        except DATABASE_AWAY:
             log.exception("socket.database")
         finally:
             await self._say_goodbye(ending)
 
-    async def _admitted(self, joined: Callable[[str], Awaitable[None]]) -> Ending:
+    async def _admitted(self) -> Ending:
         knock = self._knock
         wait = await database_sync_to_async(rates.retry_after)(
             "socket", knock.address, settings.VOCERO.rate_sockets, time.time()
@@ -116,19 +112,22 @@ class Relay:
         )
         if not isinstance(admitted, Admission):
             return endings.refused(admitted.close_code, admitted.code)
-        return await self._claimed(admitted.conversation_id, joined)
+        # A socket that left meanwhile must not take the call away from another.
+        return self._ending or await self._claimed(admitted.conversation_id)
 
-    async def _claimed(self, conversation_id: str, joined: Callable[[str], Awaitable[None]]) -> Ending:
+    async def _claimed(self, conversation_id: str) -> Ending:
         claim = await database_sync_to_async(lifecycle.claim)(conversation_id, self._owner)
         if claim is None:
             return endings.closed("expired")
-        await joined(conversation_id)
+        listener = asyncio.create_task(nudges.listen(conversation_id, self.nudge))
         try:
             plan = await database_sync_to_async(load_plan)(conversation_id, claim.generation)
             if plan is None:
                 return await self._standing(conversation_id, claim.generation) or endings.BROKEN
             return await self._run(plan)
         finally:
+            listener.cancel()
+            await asyncio.wait({listener})
             await database_sync_to_async(lifecycle.release)(conversation_id, self._owner, claim.generation)
 
     async def _run(self, plan: Plan) -> Ending:
@@ -137,9 +136,8 @@ class Relay:
         beat = asyncio.create_task(self._keep(plan, session))
         try:
             self._session = session
-            for frame in self._early:
+            for frame in self._early.take():
                 session.receive(frame)
-            self._early.clear()
             if self._ending is not None:
                 session.end(self._ending)
             return await session.run()
@@ -155,15 +153,12 @@ class Relay:
         warned = False
         while True:
             self._nudged.clear()
-            try:
-                ending = await self._standing(plan.conversation_id, plan.generation, session.take_activity())
-            except (DatabaseError, InterfaceError) as error:
-                log.warning("heartbeat.failed", conversation=plan.conversation_id, error=type(error).__name__)
-                ending = None
             left = plan.expires_at - time.time()
-            if ending is None and left <= 0:
-                await database_sync_to_async(lifecycle.close)(plan.conversation_id, "expired")
-                ending = endings.closed("expired")
+            try:
+                ending = await self._beat(plan, session, left)
+            except DATABASE_AWAY as error:
+                log.warning("heartbeat.failed", conversation=plan.conversation_id, error=type(error).__name__)
+                ending = endings.closed("expired") if left <= 0 else None
             if ending is not None:
                 self._announce(session, ending)
                 return
@@ -175,6 +170,11 @@ class Relay:
                     await self._nudged.wait()
             except TimeoutError:
                 continue
+
+    async def _beat(self, plan: Plan, session: Session, left: float) -> Ending | None:
+        if left <= 0:
+            await database_sync_to_async(lifecycle.close)(plan.conversation_id, "expired")
+        return await self._standing(plan.conversation_id, plan.generation, session.take_activity())
 
     def _announce(self, session: Session, ending: Ending) -> None:
         if ending.code == 4410:
@@ -248,7 +248,10 @@ class Relay:
         task.add_done_callback(_closing.discard)
 
     async def _close_and_look(self, conversation_id: str, reason: str) -> None:
-        await database_sync_to_async(lifecycle.close)(conversation_id, reason)
+        try:
+            await database_sync_to_async(lifecycle.close)(conversation_id, reason)
+        except DATABASE_AWAY as error:
+            log.warning("close.failed", conversation=conversation_id, error=type(error).__name__)
         self.nudge()
 
     async def _send_while_there(self, frame: str) -> None:

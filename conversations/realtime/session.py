@@ -25,6 +25,7 @@ from conversations.realtime.opening import Declaration, Opened
 from conversations.realtime.outbox import Outbox
 from conversations.realtime.toolrun import Runner
 from conversations.realtime.upstream import Line, Upstream
+from conversations.realtime.waiting import Waiting
 from conversations.realtime.words import FOR_CALLER, FOR_MODEL
 from tools import executor
 from tools.catalog import Offer
@@ -33,7 +34,6 @@ from tools.contract import Caller
 log = structlog.get_logger(__name__)
 
 TO_BROWSER = 4 * 1024 * 1024
-BEFORE_READY = 1024 * 1024
 SEND_LIMIT = 10.0
 INVALID_LIMIT = 20
 PATIENCE = 2.0
@@ -81,14 +81,11 @@ class Session:
         self._call, self._ports = call, ports
         self._ended: asyncio.Future[Ending] = asyncio.get_running_loop().create_future()
         self._to_browser = Outbox(TO_BROWSER)
-        self._waiting: list[str] = []
-        self._waiting_size = 0
+        self._waiting = Waiting()
         self._offer = Offer()
-        page = allowed.page_session(call.page)
         line = Line(call.conversation_id, ports.dial, ports.write, ports.now, ports.new_id)
-        self._upstream = Upstream(line, Declaration(call.caller_name, (), call.selection, page), self)
+        self._upstream = Upstream(line, Declaration(call.caller_name, (), call.selection), self)
         self._machine: Machine | None = None
-        self._tasks: list[asyncio.Task[None]] = []
         self._tools: dict[str, asyncio.Task[None]] = {}
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._invalid = 0
@@ -98,12 +95,12 @@ class Session:
 
     async def run(self) -> Ending:
         """The whole call; returns how it ends. Nothing of it is left running."""
-        for work in (self._to_browser.drain(self._send_in_time), self._serve()):
-            self._tasks.append(asyncio.create_task(self._guarded(work)))
+        showing = asyncio.create_task(self._guarded(self._to_browser.drain(self._send_in_time)))
+        serving = asyncio.create_task(self._guarded(self._serve()))
         try:
             return await self._ended
         finally:
-            await self._leave()
+            await self._leave(showing, serving)
 
     def end(self, ending: Ending) -> None:
         """The call ends like this; the first ending counts."""
@@ -120,13 +117,14 @@ class Session:
     def receive(self, frame: str) -> None:
         """A frame of the browser: acted on now, or kept, bounded, until the session is ready."""
         ready = self._upstream.ready
+        if self._ended.done():
+            return
         if len(frame) > (allowed.FRAME_LIMIT if ready else allowed.EARLY_FRAME_LIMIT):
             self.end(endings.TOO_LARGE)
         elif ready:
             self._act(allowed.read(frame))
-        elif self._waiting_size + len(frame) <= BEFORE_READY:
-            self._waiting_size += len(frame)
-            self._waiting.append(frame)
+        elif not self._waiting.put(frame):
+            self.end(endings.TOO_LARGE)
 
     def tell(self, name: str, fields: Mapping[str, Any]) -> None:
         """One of Vocero's own events, for clients that know them; `error` is for all."""
@@ -134,28 +132,30 @@ class Session:
 
     def _act(self, asked: allowed.Asked) -> None:
         match asked:
-            case allowed.Forward(frame):
-                self._upstream.put(frame)
+            case allowed.Forward(frame, is_audio):
+                self._upstream.put(frame, is_audio)
             case allowed.Refused(code, message):
                 self._invalid += 1
                 self.tell("error", {"code": code, "message": message})
                 if self._invalid >= INVALID_LIMIT:
                     self.end(endings.TOO_MANY_INVALID)
             case allowed.UpdateAsked(session):
-                page = allowed.merged(self._upstream.declaration.page, session)
-                page["tools"] = [tool for tool in page.get("tools") or () if self._is_browser_tool(tool)]
-                self._upstream.update(page)
+                self._upstream.update(self._page(allowed.merged(self._upstream.declaration.page, session)))
             case allowed.ClientMessage():
                 self.tell("error", {"code": "no_turn", "message": "Nothing waits for this message."})
             case _:
                 self._active = True
                 self.feed(asked)
 
-    def _is_browser_tool(self, tool: object) -> bool:
+    def _page(self, wishes: Mapping[str, Any]) -> dict[str, Any]:
+        """The page's wishes with those tools only that may be the browser's own."""
+        return {**wishes, "tools": [tool for tool in wishes.get("tools") or () if self._is_browsers(tool)]}
+
+    def _is_browsers(self, tool: object) -> bool:
         if not isinstance(tool, dict) or tool.get("type") != "function":
             return False
-        name = tool.get("name")
-        return name in self._call.browser_tools and self._offer.find(str(name)) is None
+        name = str(tool.get("name"))
+        return name in self._call.browser_tools and self._offer.find(name) is None
 
     def _show(self, frame: str) -> None:
         if not self._to_browser.put(frame):
@@ -180,7 +180,9 @@ class Session:
         if self._offer.unauthorized:
             self._ports.unauthorized()
             return
-        self._upstream.declaration = replace(self._upstream.declaration, tools=self._offer.tools)
+        page = self._page(allowed.stored_session(self._call.page))
+        declaration = self._upstream.declaration
+        self._upstream.declaration = replace(declaration, tools=self._offer.tools, page=page)
         await self._upstream.serve()
         self.end(endings.SPEECH_DOWN)
 
@@ -196,8 +198,7 @@ class Session:
             history = machine.history
             self.tell("vocero.speech.restored", {})
         self._perform_all(machine.recall(history))
-        waiting, self._waiting, self._waiting_size = self._waiting, [], 0
-        for frame in waiting:
+        for frame in self._waiting.take():
             self.receive(frame)
 
     def lost(self, retry_in: float) -> None:
@@ -298,8 +299,10 @@ class Session:
             log.exception("call.failed", conversation=self._call.conversation_id)
             self.end(endings.BROKEN)
 
-    async def _leave(self) -> None:
+    async def _leave(self, showing: asyncio.Task[None], serving: asyncio.Task[None]) -> None:
         """The call is over: its work is cancelled, its rows are closed, its tasks have ended."""
+        # First the service: what it still says would open turns that nobody closes.
+        serving.cancel()
         self.feed(e.Ended("end"))
         for name in list(self._timers):
             self._clear_timer(name)
@@ -307,7 +310,6 @@ class Session:
         if tools:
             await asyncio.wait(tools, timeout=PATIENCE)
         await self._to_browser.emptied(PATIENCE)
-        rest = [*self._tasks, *tools]
-        for task in rest:
+        for task in (showing, *tools):
             task.cancel()
-        await asyncio.wait(rest, timeout=PATIENCE)
+        await asyncio.wait({showing, serving, *tools}, timeout=PATIENCE)

@@ -10,6 +10,10 @@ from conversations.core import effects as fx
 from conversations.realtime.wire import whole
 
 _SESSION_KEYS = ("id", "object", "type", "model", "output_modalities", "max_output_tokens", "expires_at")
+_AUDIO_KEYS = {
+    "input": ("format", "transcription", "turn_detection", "noise_reduction"),
+    "output": ("format", "voice", "speed"),
+}
 _RESPONSE_TEXTS = ("transcript", "text")
 
 
@@ -50,11 +54,15 @@ def _audio(audio: Any, page: Mapping[str, Any]) -> dict[str, Any]:
     """The audio settings, without the vocabulary that the server gives to the transcription."""
     if not isinstance(audio, dict):
         return {}
-    sides = {side: dict(audio[side]) for side in ("input", "output") if isinstance(audio.get(side), dict)}
+    sides = {
+        side: {key: audio[side][key] for key in keys if key in audio[side]}
+        for side, keys in _AUDIO_KEYS.items()
+        if isinstance(audio.get(side), dict)
+    }
     transcription = sides.get("input", {}).get("transcription")
     if isinstance(transcription, dict):
         own = ((page.get("audio") or {}).get("input") or {}).get("transcription") or {}
-        kept = {key: value for key, value in transcription.items() if key != "prompt"}
+        kept = {key: transcription[key] for key in ("model", "language") if key in transcription}
         sides["input"]["transcription"] = {**kept, **({"prompt": own["prompt"]} if "prompt" in own else {})}
     return sides
 
@@ -72,7 +80,8 @@ def _with_delta(original: str, delta: str) -> str:
 def _cut(original: str, kept: Mapping[tuple[str, int], str], hidden: frozenset[str]) -> str:
     event = whole(original)
     if isinstance(event.get("response"), dict):
-        output = [item for item in event["response"].get("output") or [] if item.get("id") not in hidden]
+        listed = event["response"].get("output") or []
+        output = [item for item in listed if str(item.get("id") or "") not in hidden]
         spoken = [_cut_item(item, kept) for item in output]
         event["response"]["output"] = [item for item in spoken if item.get("content") != []]
     if isinstance(event.get("item"), dict):

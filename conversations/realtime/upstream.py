@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import structlog
 
-from conversations.core.events import Event
+from conversations.core.events import Event, ServiceError
 from conversations.core.records import Record, UpstreamClosed, UpstreamOpened
 from conversations.realtime import prompt, wire
 from conversations.realtime.connection import Connection, SpeechUnavailable
@@ -18,8 +18,12 @@ from conversations.realtime.outbox import Outbox
 
 log = structlog.get_logger(__name__)
 
-TO_SERVICE = 2 * 1024 * 1024
+TO_SERVICE = 4 * 1024 * 1024
+# What is no audio may still go out when audio has filled the rest.
+BEYOND = 1024 * 1024
 RETRIES = (0.5, 1.0, 2.0, 4.0)
+# A session that lasted so many seconds was a good one: its loss is met with all retries again.
+STEADY = 10.0
 
 
 class Listener(Protocol):
@@ -51,8 +55,10 @@ class Upstream:
     def __init__(self, line: Line, declaration: Declaration, listener: Listener) -> None:
         self._line, self._listener = line, listener
         self._outbox: Outbox | None = None
+        self._sender: asyncio.Task[None] | None = None
         self._told: Mapping[str, Any] = {}
-        self._updates = 0
+        self._updates: dict[str, Mapping[str, Any]] = {}
+        self._overflowed = False
         self.declaration = declaration
         self.selection = ""
 
@@ -61,63 +67,110 @@ class Upstream:
         """Whether a session is open and knows what it must."""
         return self._outbox is not None
 
-    def put(self, frame: str) -> None:
-        """Sends a frame, in order; nothing waits. What a service is too slow to take is dropped."""
-        if self._outbox is not None and not self._outbox.put(frame):
+    def put(self, frame: str, is_audio: bool = False) -> None:
+        """Sends a frame, in order; nothing waits.
+
+        Audio that a service is too slow to take is dropped; where nothing else fits either, the session is
+        lost.
+        """
+        if self._outbox is None or self._outbox.put(frame, 0 if is_audio else BEYOND):
+            return
+        if not self._overflowed:
             log.warning("speech.too_slow", conversation=self._line.conversation_id)
+        self._overflowed = True
+        if not is_audio and self._sender is not None:
+            self._sender.cancel()
 
     def update(self, page: Mapping[str, Any]) -> None:
-        """Declares the session anew with the page's wishes; the answer comes by `session_updated`."""
-        self._updates += 1
+        """Declares the session anew with the page's wishes; the answer comes by `session_updated`, always."""
+        self._declare(page, self.declaration.page)
+
+    def _declare(self, page: Mapping[str, Any], before: Mapping[str, Any]) -> None:
+        event_id = self._line.new_id("event")
+        self._updates[event_id] = before
         self.declaration = replace(self.declaration, page=page)
-        declared = self.declaration.session(self.selection)
-        self.put(wire.session_update(declared, self._line.new_id("event")))
+        self.put(wire.session_update(self.declaration.session(self.selection), event_id))
 
     async def serve(self) -> None:
         """Keeps a session open; returns when the service stays out of reach after its retries."""
         failures = 0
         while True:
-            try:
-                connection = await self._line.dial()
-                try:
-                    opened = await open_session(connection, self.declaration, self._line.new_id)
-                    failures = 0
-                    await self._relay(connection, opened)
-                finally:
-                    await connection.close()
-            except SpeechUnavailable as error:
-                log.info("speech.lost", conversation=self._line.conversation_id, reason=str(error))
+            if await self._attempt():
+                failures = 0
             if failures == len(RETRIES):
                 return
             self._listener.lost(RETRIES[failures])
             await asyncio.sleep(RETRIES[failures])
             failures += 1
 
+    async def _attempt(self) -> bool:
+        """One session, from dialling to its end; whether it was a good one."""
+        opened_at: float | None = None
+        try:
+            connection = await self._line.dial()
+            try:
+                opened = await open_session(connection, self.declaration, self._line.new_id)
+                opened_at = self._line.now()
+                await self._relay(connection, opened)
+            finally:
+                await connection.close()
+        except SpeechUnavailable as error:
+            log.info("speech.lost", conversation=self._line.conversation_id, reason=str(error))
+        return opened_at is not None and self._line.now() - opened_at >= STEADY
+
     async def _relay(self, connection: Connection, opened: Opened) -> None:
         """One session, from the moment it is ready to its end; raises SpeechUnavailable there."""
-        outbox = Outbox(TO_SERVICE)
+        outbox = self._outbox = Outbox(TO_SERVICE)
         upstream_id = self._record(opened)
-        sender = asyncio.create_task(_drained(outbox, connection))
+        sender = self._sender = asyncio.create_task(outbox.drain(connection.send))
+        reader = asyncio.create_task(self._read(connection))
         try:
-            self._outbox, self._told, self.selection = outbox, opened.session, opened.selection
-            self._updates = 0
+            self._told, self.selection, self._overflowed = opened.session, opened.selection, False
+            unanswered, self._updates = len(self._updates), {}
             self._listener.opened(opened)
-            while True:
-                for event in wire.decode(await connection.receive()):
-                    if isinstance(event, wire.SessionUpdated):
-                        self._updated(event.session)
-                    else:
-                        self._listener.feed(event)
+            for _ in range(unanswered):
+                self._listener.session_updated(self._told)
+            done, _ = await asyncio.wait({reader, sender}, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                if task.cancelled():
+                    raise SpeechUnavailable("the speech service does not read what it is sent")
+                task.result()
         finally:
             self._outbox = None
+            reader.cancel()
             sender.cancel()
+            await asyncio.gather(reader, sender, return_exceptions=True)
             self._line.write(UpstreamClosed(upstream_id, "closed", self._line.now()))
+
+    async def _read(self, connection: Connection) -> None:
+        while True:
+            for event in wire.decode(await connection.receive()):
+                if isinstance(event, wire.SessionUpdated):
+                    self._updated(event.session)
+                elif not (isinstance(event, ServiceError) and self._refused(event.event_id)):
+                    self._listener.feed(event)
 
     def _updated(self, session: Mapping[str, Any]) -> None:
         self._told = {**self._told, **session}
         if self._updates:
-            self._updates -= 1
+            self._updates.pop(next(iter(self._updates)))
             self._listener.session_updated(self._told)
+
+    def _refused(self, event_id: str) -> bool:
+        """Whether a complaint is settled here: an update is tried once more without its audio settings.
+
+        A service may lack a voice or a turn detection that a client's library asks for by itself.
+        """
+        if event_id not in self._updates:
+            return False
+        before, page = self._updates.pop(event_id), self.declaration.page
+        audio = before.get("audio") or {}
+        if (page.get("audio") or {}) != audio:
+            self._declare({**page, "audio": audio}, before)
+            return True
+        self.declaration = replace(self.declaration, page=before)
+        self._listener.session_updated(self._told)
+        return False
 
     def _record(self, opened: Opened) -> str:
         line, upstream_id = self._line, self._line.new_id("upstream")
@@ -130,10 +183,3 @@ class Upstream:
         )
         log.info("speech.opened", conversation=line.conversation_id, selection=opened.selection)
         return upstream_id
-
-
-async def _drained(outbox: Outbox, connection: Connection) -> None:
-    try:
-        await outbox.drain(connection.send)
-    except SpeechUnavailable:
-        return  # The reader meets the same end and acts on it.

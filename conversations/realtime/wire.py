@@ -13,16 +13,22 @@ from conversations.core import effects as fx
 from conversations.core import events as e
 
 BYTES_A_MILLISECOND = 48  # PCM16, one channel, 24 kHz
+_SERVERS_OWN = frozenset({"instructions", "tools"})
 
 
-class Head(msgspec.Struct):
+class Kind(msgspec.Struct):
     """What every frame is sorted by; the rest of it is decoded only where the core needs it."""
 
     type: str
-    response_id: str = ""
-    item_id: str = ""
-    content_index: int = 0
-    delta: msgspec.Raw = msgspec.Raw(b"")
+
+
+class Audio(msgspec.Struct):
+    """A piece of audio, which is counted but never decoded."""
+
+    delta: msgspec.Raw
+    response_id: str | None = None
+    item_id: str | None = None
+    content_index: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +38,14 @@ class SessionUpdated:
     session: Mapping[str, Any]
 
 
-_head = msgspec.json.Decoder(Head)
+_kind = msgspec.json.Decoder(Kind)
+_audio_head = msgspec.json.Decoder(Audio)
 _whole = msgspec.json.Decoder(dict[str, Any])
+
+# What a frame can raise that is no event, or not one of the shape that its type promises. Too deep is one of
+# them: msgspec says so with a RecursionError.
+UNREADABLE = (msgspec.DecodeError, RecursionError)
+MISSHAPEN = (AttributeError, KeyError, TypeError, ValueError, OverflowError)
 
 # Events that the browser may see as they are.
 PASSING = frozenset(
@@ -53,27 +65,27 @@ PASSING = frozenset(
 def kind(frame: str | bytes) -> str:
     """The event's type; empty where the frame is no event."""
     try:
-        return _head.decode(frame).type
-    except msgspec.DecodeError:
+        return _kind.decode(frame).type
+    except UNREADABLE:
         return ""
 
 
 def whole(frame: str | bytes) -> dict[str, Any]:
-    """The whole event; raises msgspec.DecodeError where it is none."""
+    """The whole event; raises one of UNREADABLE where it is none."""
     return _whole.decode(frame)
 
 
 def decode(frame: str) -> tuple[e.Event | SessionUpdated, ...]:
     """The core's events of one frame; none for a frame that nobody may see or act on."""
+    name = kind(frame)
+    if name in PASSING:
+        return (e.Passing(frame),)
     try:
-        head = _head.decode(frame)
-        if head.type == "response.output_audio.delta":
-            return (_audio(head, frame),)
-        if head.type in PASSING:
-            return (e.Passing(frame),)
-        reader = _READERS.get(head.type)
+        if name == "response.output_audio.delta":
+            return (_audio(frame),)
+        reader = _READERS.get(name)
         return reader(whole(frame), frame) if reader is not None else ()
-    except (msgspec.DecodeError, AttributeError, KeyError, TypeError):
+    except (*UNREADABLE, *MISSHAPEN):
         return ()
 
 
@@ -133,10 +145,12 @@ def _response(options: Mapping[str, Any], last: bool, plain_instructions: str | 
     return response
 
 
-def _audio(head: Head, frame: str) -> e.AudioDelta:
-    characters = max(len(bytes(head.delta)) - 2, 0)
-    milliseconds = characters * 3 / 4 / BYTES_A_MILLISECOND
-    return e.AudioDelta(head.response_id, head.item_id, head.content_index, milliseconds, frame)
+def _audio(frame: str) -> e.AudioDelta:
+    head = _audio_head.decode(frame)
+    base64 = bytes(head.delta).strip(b'"').rstrip(b"=")
+    milliseconds = len(base64) * 3 / 4 / BYTES_A_MILLISECOND
+    place = head.response_id or "", head.item_id or "", head.content_index or 0
+    return e.AudioDelta(*place, milliseconds, frame)
 
 
 Reader = Callable[[dict[str, Any], str], "tuple[e.Event | SessionUpdated, ...]"]
@@ -190,6 +204,19 @@ def _call(response_id: str, item: Mapping[str, Any]) -> e.FunctionCall:
     )
 
 
+def _response_created(event: dict[str, Any], frame: str) -> tuple[e.Event, ...]:
+    return (e.ResponseStarted(str(event["response"]["id"]), _without_orders(event, frame)),)
+
+
+def _without_orders(event: dict[str, Any], frame: str) -> str:
+    """The frame without what the server told the model, for a service that repeats it in its responses."""
+    response = event["response"]
+    if not _SERVERS_OWN.intersection(response):
+        return frame
+    kept = {key: value for key, value in response.items() if key not in _SERVERS_OWN}
+    return json.dumps({**event, "response": kept}, ensure_ascii=False)
+
+
 def _response_done(event: dict[str, Any], frame: str) -> tuple[e.Event, ...]:
     response = event["response"]
     response_id = str(response.get("id") or "")
@@ -198,9 +225,10 @@ def _response_done(event: dict[str, Any], frame: str) -> tuple[e.Event, ...]:
     code = str(error.get("code") or error.get("type") or details.get("reason") or "")
     output = response.get("output") or ()
     finished = response.get("status") == "completed"
-    calls = [item for item in output if item.get("type") == "function_call"] if finished else []
-    picked = tuple(_call(response_id, item) for item in calls)
-    return (e.ResponseDone(response_id, str(response.get("status") or ""), code, picked, frame),)
+    told = tuple(_call(response_id, item) for item in output if item.get("type") == "function_call")
+    status = str(response.get("status") or "")
+    kept = _without_orders(event, frame)
+    return (e.ResponseDone(response_id, status, code, told if finished else (), kept, told),)
 
 
 def _item_echo(event: dict[str, Any], frame: str) -> tuple[e.Event, ...]:
@@ -224,7 +252,7 @@ _READERS: Mapping[str, Reader] = {
     "input_audio_buffer.speech_stopped": lambda _event, frame: (e.SpeechStopped(frame),),
     "conversation.item.input_audio_transcription.completed": _heard,
     "conversation.item.input_audio_transcription.failed": _heard,
-    "response.created": lambda event, frame: (e.ResponseStarted(str(event["response"]["id"]), frame),),
+    "response.created": _response_created,
     "response.output_text.delta": _text_delta,
     "response.output_text.done": _text_done,
     "response.output_audio_transcript.delta": _text_delta,
