@@ -63,12 +63,16 @@ class Granted:
 
 async def enter(arrival: Arrival) -> Entered:
     """Resumes this browser's conversation or opens one. Raises Refused, and what was there is still there."""
+    browser_hash = binding.digest(arrival.cookie) if arrival.cookie else ""
+    named = bool(arrival.phone or arrival.link)
+    if not named and (open_now := await sync_to_async(lifecycle.current)(browser_hash)):
+        return Entered(open_now)
     await _limit("bootstrap", arrival.address, settings.VOCERO.rate_bootstrap)
+    if not named:
+        _let_anonymous_in()
+        return await _open(arrival, browser_hash, None, None)
     if arrival.phone and not settings.VOCERO.unsafe_phone_selector:
         raise Refused("unsafe_phone_disabled", "Choosing a caller by phone is switched off here.")
-    browser_hash = binding.digest(arrival.cookie) if arrival.cookie else ""
-    if not arrival.phone and not arrival.link:
-        return await _resume_or_anonymous(arrival, browser_hash)
     found = await _caller_of(arrival.link, arrival.phone, browser_hash)
     if isinstance(found, Conversation):
         return Entered(found)
@@ -102,14 +106,6 @@ async def grant(order: Order) -> Granted:
     )
     conversation = await sync_to_async(lifecycle.open_conversation)(opening)
     return Granted(conversation, expires_at, secret)
-
-
-async def _resume_or_anonymous(arrival: Arrival, browser_hash: str) -> Entered:
-    open_now = await sync_to_async(lifecycle.current)(browser_hash)
-    if open_now:
-        return Entered(open_now)
-    _let_anonymous_in()
-    return await _open(arrival, browser_hash, None, None)
 
 
 def _let_anonymous_in() -> None:

@@ -15,7 +15,7 @@ from asgiref.sync import async_to_sync
 from channels.exceptions import ChannelFull
 from channels.layers import get_channel_layer
 from django.conf import settings
-from django.db import DatabaseError, transaction
+from django.db import Error, transaction
 from django.db.models import Case, F, Q, QuerySet, Value, When
 from django.utils import timezone
 from redis.exceptions import RedisError
@@ -216,7 +216,7 @@ def sweep(now: datetime) -> Swept:
     for name, step in SWEEP_STEPS:
         try:
             changed[name] = step(now)
-        except DatabaseError:
+        except Error:
             log.exception("sweep.failed", step=name)
             failures.append(name)
     return Swept(changed, tuple(failures))

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import structlog
 from django.conf import settings
 from django.core.cache import cache
-from django.db import DatabaseError, connection
+from django.db import Error, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.cache import never_cache
@@ -42,7 +42,7 @@ def _checks() -> dict[str, Callable[[], bool]]:
 def _passes(name: str, check: Callable[[], bool]) -> bool:
     try:
         return check()
-    except (DatabaseError, RedisError, OSError) as error:
+    except (Error, RedisError, OSError) as error:
         log.warning("readyz.failing", check=name, error=type(error).__name__)
         return False
 

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 import structlog
 from django.conf import settings
-from django.db import DatabaseError, transaction
+from django.db import Error, transaction
 from django.db.models import Model, Q, QuerySet
 
 from conversations import lifecycle
@@ -36,7 +36,7 @@ def clean_up(now: datetime, dry_run: bool = False) -> Cleaned:
         overdue = step.overdue(now)
         try:
             rows[name] = overdue.count() if dry_run else _in_batches(overdue, step.apply)
-        except DatabaseError:
+        except Error:
             log.exception("cleanup.failed", step=name)
             failures.append(name)
     return Cleaned(rows, tuple(failures))

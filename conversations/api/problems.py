@@ -77,22 +77,27 @@ class Problem(Exception):
 def answer(request: HttpRequest, problem: Problem, status: int | None = None) -> HttpResponse:
     """The response that tells a problem."""
     status = status or STATUSES[problem.code]
-    body = {
-        "type": "about:blank",
-        "title": HTTPStatus(status).phrase,
-        "status": status,
-        "detail": problem.detail,
-        "code": problem.code,
-        "request_id": request_id(request),
-        "errors": [asdict(fault) for fault in problem.errors],
-    }
-    response = JsonResponse(body, status=status, content_type=MEDIA_TYPE)
+    content = body(problem, status, request_id(request))
+    response = JsonResponse(content, status=status, content_type=MEDIA_TYPE)
     response["Cache-Control"] = "no-store"
     if problem.retry_after is not None:
         response["Retry-After"] = str(problem.retry_after)
     if status == 401:
         response["WWW-Authenticate"] = "Bearer"
     return response
+
+
+def body(problem: Problem, status: int, request_id: str) -> dict[str, object]:
+    """A problem as RFC 9457 writes it."""
+    return {
+        "type": "about:blank",
+        "title": HTTPStatus(status).phrase,
+        "status": status,
+        "detail": problem.detail,
+        "code": problem.code,
+        "request_id": request_id,
+        "errors": [asdict(fault) for fault in problem.errors],
+    }
 
 
 def for_status(status: int) -> Problem:

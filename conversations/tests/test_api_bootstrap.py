@@ -291,6 +291,18 @@ def test_too_many_attempts_are_told_when_to_come_back(portal, configure, caller,
     assert len(portal.seen) == 2
 
 
+def test_reloading_is_no_attempt(portal, configure, caller):
+    configure(rate_bootstrap=1)
+    caller.conversation(phone=ADMINISTRATOR)
+    assert [caller.bootstrap().status_code for _ in range(3)] == [200, 200, 200]
+
+
+def test_strangers_who_name_nobody_are_limited_too(portal, configure, stranger):
+    configure(rate_bootstrap=1)
+    assert told(stranger.bootstrap()) == (401, "login_required")
+    assert told(stranger.bootstrap()) == (429, "rate_limited")
+
+
 def test_one_caller_is_limited_from_many_addresses(portal, configure):
     configure(rate_bootstrap=2, trusted_proxies=1)
 

@@ -5,6 +5,7 @@ from datetime import timedelta
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from django.db import IntegrityError
 from django.utils import timezone
 
 from conversations import lifecycle
@@ -198,5 +199,5 @@ def test_a_closed_conversations_secret_opens_no_socket(shop):
 def test_two_conversations_never_share_a_secret():
     soon = timezone.now() + timedelta(minutes=1)
     opened(ADA, secret_hash="same", secret_expires_at=soon)
-    with pytest.raises(lifecycle.DatabaseError):
+    with pytest.raises(IntegrityError):
         opened(ADA, secret_hash="same", secret_expires_at=soon)
