@@ -22,11 +22,13 @@ CALL_CODES = {
     "outcome_unknown": "The turn moved on, but the tool's server could not be told to stop; it may be done.",
     "internal": "Vocero itself failed; the log has the details under this reference.",
 }
+# What ended a turn in an apology; the core's codes, beside those of tool calls.
 TURN_CODES = {
-    **CALL_CODES,
-    "cancelled": "The turn was cancelled before an answer was heard.",
-    "connection_lost": "The process that held this call went away in the middle of the turn.",
-    "unavailable": "A service that the answer needs could not be reached.",
+    "no_answer": "No answer came for too long, or it was empty.",
+    "response_failed": "The speech service failed to make an answer.",
+    "call_limit": "The model asked for yet another tool after the last one that a turn may use.",
+    "malformed_selection": "The model wrote tool selections that cannot be read, and none was run.",
+    "connection_lost": "The connection to the speech service, or the process that held the call, went away.",
 }
 TURN_OUTCOMES = {
     "running": ("running", "live", "This turn is still running."),
@@ -93,4 +95,4 @@ def turn_sentence(outcome: str, code: str) -> str:
     """What happened to a turn; empty for one that was simply answered."""
     if not code:
         return TURN_OUTCOMES.get(outcome, ("", "", ""))[2]
-    return TURN_CODES.get(code, f"It ended with the code “{code}”.")
+    return TURN_CODES.get(code) or call_sentence(code)

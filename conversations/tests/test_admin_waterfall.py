@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from conversations.admin import words
 from conversations.admin.waterfall import Axis, draw, gaps, milliseconds
 from conversations.models import Conversation, ToolCall, Turn
+from conversations.realtime.words import FOR_CALLER
 from conversations.tests.operators import NOON
 from tools.contract import FAILURE_CODES
 
@@ -104,6 +105,11 @@ def test_every_code_and_reason_of_the_audit_has_a_sentence():
     assert set(words.MODES) == set(Conversation.Mode.values)
     assert set(words.SELECTIONS) == set(ToolCall.Selection.values)
     assert set(words.ORIGINS) == set(Turn.Origin.values)
+
+
+def test_every_code_that_the_caller_is_told_has_a_sentence_for_the_operator():
+    for code in set(FOR_CALLER) - {"service_error"}:
+        assert "It ended with the code" not in words.turn_sentence("failed", code), code
 
 
 def test_an_unknown_code_is_shown_as_it_is():
