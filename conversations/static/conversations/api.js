@@ -11,6 +11,8 @@
  */
 
 const PATIENCE_MS = 30_000;
+/** Enough of a request's id to find it, and short enough to read out. */
+const REF_LENGTH = 8;
 
 /** The server said no, or nothing: `code` is a key of the problem table. */
 export class ApiError extends Error {
@@ -49,7 +51,8 @@ async function errorOf(response) {
   const retryMs = seconds > 0 ? seconds * 1000 : null;
   const body = await response.json().catch(() => ({}));
   const code = typeof body.code === "string" ? body.code : (BY_STATUS[status] ?? "unexpected");
-  return new ApiError(code, { status, ref: typeof body.request_id === "string" ? body.request_id : "", retryMs });
+  const ref = typeof body.request_id === "string" ? body.request_id.slice(0, REF_LENGTH) : "";
+  return new ApiError(code, { status, ref, retryMs });
 }
 
 /**

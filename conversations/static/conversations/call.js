@@ -135,7 +135,8 @@ export class Call {
    * @param {number} ms
    */
   heard(item, content, ms) {
-    if (item === this.#reported.item && ms - this.#reported.ms < REPORT_MS) return;
+    const before = item === this.#reported.item ? this.#reported.ms : 0;
+    if (ms - before < REPORT_MS) return;
     this.heardAll(item, content, ms);
   }
 

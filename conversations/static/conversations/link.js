@@ -68,7 +68,7 @@ export class Link {
     this.#identity = identity;
     this.#newCaller ||= newCaller;
     if (newCaller) this.#conversation = null;
-    this.#emit({ type: "link.starting" });
+    this.#emit({ type: "link.starting", newCaller });
     try {
       const conversation = await this.#api.bootstrap(identity);
       if (mine !== this.#attempt) return;

@@ -51,7 +51,7 @@ const RECOVERED = { problem: null, trouble: null };
 
 /** @type {Record<string, (model: Model, event: any) => Partial<Model>>} */
 const CHANGES = {
-  "link.starting": () => RECOVERED,
+  "link.starting": (model, { newCaller }) => ({ ...RECOVERED, caller: newCaller ? "" : model.caller }),
   "link.ready": () => ({ ...RECOVERED, speechRetryAt: null }),
   "link.lost": (_model, { code, retryAt }) => ({ problem: { code, ref: "", retryAt }, speechRetryAt: null }),
   "link.failed": (_model, { problem }) => ({ problem, speechRetryAt: null, endsAt: null }),

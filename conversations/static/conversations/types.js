@@ -67,7 +67,7 @@
 /**
  * Everything that can happen, from the server (see events.js), the devices and the person.
  * @typedef {(
- *   | {type: "link.starting"}
+ *   | {type: "link.starting", newCaller: boolean}
  *   | {type: "link.connecting"}
  *   | {type: "link.ready"}
  *   | {type: "link.quiet"}

@@ -15,7 +15,7 @@ const ICONS = { running: "working", completed: "done", calm: "calm", failed: "fa
  * @returns {string}
  */
 function timeOf(chip, now) {
-  if (chip.durationMs !== null) return `${(chip.durationMs / 1000).toFixed(1)} s`;
+  if (chip.durationMs !== null) return `${Math.max(0.1, chip.durationMs / 1000).toFixed(1)} s`;
   if (chip.status !== "running" || chip.startedAt === null) return "";
   return duration(Math.floor((now - chip.startedAt) / 1000) * 1000);
 }

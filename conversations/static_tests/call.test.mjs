@@ -1,0 +1,138 @@
+/** The conversation in action, on devices and a line that only remember what they were told. */
+
+import assert from "node:assert/strict";
+import { mock, test } from "node:test";
+
+import { MicrophoneError } from "../static/conversations/audio/microphone.js";
+import { Call } from "../static/conversations/call.js";
+import { Store } from "../static/conversations/model.js";
+
+mock.timers.enable({ apis: ["setTimeout"] });
+
+function scene({ cuts = [], cancelsEcho = true, opens = async () => true } = {}) {
+  const sent = [];
+  const played = [];
+  const link = { send: (event) => sent.push(event) > 0, start() {}, reconnect() {}, hurry() {} };
+  const speaker = {
+    unlock: async () => {},
+    play: (chunk) => played.push(chunk),
+    end() {},
+    flush: async () => cuts.splice(0),
+  };
+  const microphone = { open: opens, close() {}, mute() {}, cancelsEcho };
+  const store = new Store();
+  const call = new Call({ store, link, speaker, microphone });
+  store.watch((event) => call.react(event));
+  const happen = (type, more = {}) => store.dispatch({ type, ...more });
+  const types = () => sent.map((event) => event.type);
+  return { call, store, sent, played, happen, types };
+}
+
+function open(options) {
+  const made = scene(options);
+  made.happen("link.starting");
+  made.happen("link.connecting");
+  made.happen("link.ready");
+  return made;
+}
+
+const READY = { caller: null, toolsError: "" };
+
+test("what was typed before the line was open goes out in its order when it is", async () => {
+  const { call, happen, sent, types } = scene();
+  await call.type("One?");
+  await call.type("Two?");
+  assert.deepEqual(types(), []);
+  happen("link.connecting");
+  happen("link.ready");
+  happen("ready", READY);
+  assert.deepEqual(types(), Array(2).fill(["conversation.item.create", "response.create"]).flat());
+  assert.deepEqual(
+    sent.filter((event) => event.item).map((event) => event.item.content[0].text),
+    ["One?", "Two?"],
+  );
+  happen("ready", READY);
+  assert.equal(sent.length, 4);
+});
+
+test("a message that is sent is waited for, also when the line was lost meanwhile", async () => {
+  const { call, store, happen } = scene();
+  await call.type("One?");
+  happen("link.starting");
+  happen("link.connecting");
+  happen("link.ready");
+  assert.equal(store.model.call.turn.awaiting, false);
+  happen("ready", READY);
+  assert.equal(store.model.call.turn.awaiting, true);
+});
+
+test("typing over an answer cancels it, says what was heard, and only then asks", async () => {
+  const cuts = [{ response: "r1", item: "a1", content: 0, playedMs: 700, receivedMs: 3000 }];
+  const { call, happen, types, sent } = open({ cuts });
+  happen("response.started", { response: "r1" });
+  await call.type("Stop that.");
+  assert.deepEqual(types(), [
+    "response.cancel",
+    "vocero.client.played",
+    "conversation.item.truncate",
+    "conversation.item.create",
+    "response.create",
+  ]);
+  assert.deepEqual([sent[1].played_ms, sent[2].audio_end_ms], [700, 700]);
+});
+
+test("progress is told once a second, the end always", () => {
+  const { call, sent } = open();
+  for (let ms = 0; ms <= 2500; ms += 30) call.heard("a1", 0, ms);
+  call.heardAll("a1", 0, 2600);
+  assert.deepEqual(
+    sent.map((event) => event.played_ms),
+    [1020, 2040, 2600],
+  );
+});
+
+test("without an echo canceller the microphone rests while the assistant speaks (case 159)", () => {
+  const frame = new Int16Array(480);
+  const deaf = open({ cancelsEcho: false });
+  deaf.happen("sound.playing", { playing: true });
+  deaf.call.sendSound(frame);
+  assert.deepEqual(deaf.types(), []);
+  deaf.happen("sound.playing", { playing: false });
+  deaf.call.sendSound(frame);
+  const open2 = open();
+  open2.happen("sound.playing", { playing: true });
+  open2.call.sendSound(frame);
+  assert.deepEqual([...deaf.types(), ...open2.types()], Array(2).fill("input_audio_buffer.append"));
+});
+
+test("a microphone that stops leaves silence behind, so that the last sentence ends", async () => {
+  const { call, sent } = open();
+  await call.pressMicrophone();
+  await call.pressMicrophone();
+  assert.equal(sent.length, 1);
+  assert.equal(Buffer.from(sent[0].audio, "base64").length, 2 * 24_000 * 0.8);
+});
+
+test("a refused microphone says which of the reasons it was", async () => {
+  const opens = async () => {
+    throw new MicrophoneError("busy");
+  };
+  const { call, store } = open({ opens });
+  await call.pressMicrophone();
+  assert.deepEqual([store.model.microphoneProblem, store.model.call.microphone], ["busy", "off"]);
+});
+
+test("sound of the answer goes to the loudspeaker as samples", () => {
+  const { happen, played } = open();
+  happen("answer.sound", { response: "r1", item: "a1", content: 0, audio: "AQACAA==" });
+  assert.deepEqual([...played[0].samples], [1, 2]);
+});
+
+test("a question that nobody answers does not look like thinking for ever", async () => {
+  const { call, store } = open();
+  await call.type("Anybody?");
+  mock.timers.tick(29_000);
+  assert.equal(store.model.call.turn.awaiting, true);
+  mock.timers.tick(1000);
+  assert.equal(store.model.call.turn.awaiting, false);
+});
