@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import structlog
@@ -95,8 +96,8 @@ class Session:
 
     async def run(self) -> Ending:
         """The whole call; returns how it ends. Nothing of it is left running."""
-        showing = asyncio.create_task(self._guarded(self._to_browser.drain(self._send_in_time)))
-        serving = asyncio.create_task(self._guarded(self._serve()))
+        showing = asyncio.create_task(self._guarded(partial(self._to_browser.drain, self._send_in_time)))
+        serving = asyncio.create_task(self._guarded(self._serve))
         try:
             return await self._ended
         finally:
@@ -244,12 +245,13 @@ class Session:
     ) -> None:
         match effect:
             case fx.RunTool(call_id):
-                task = asyncio.create_task(self._guarded(self._runner.run(self._offer, effect)))
+                task = asyncio.create_task(self._guarded(partial(self._runner.run, self._offer, effect)))
                 self._tools[call_id] = task
                 task.add_done_callback(lambda _task: self._tools.pop(call_id, None))
             case fx.CancelTool(call_id):
                 if call_id in self._tools:
-                    self._tools[call_id].cancel()
+                    # After its first step: a task that never began would leave no trace of the attempt.
+                    asyncio.get_running_loop().call_soon(self._tools[call_id].cancel)
             case fx.Keep(record):
                 self._ports.write(record)
             case fx.SetTimer(name, seconds):
@@ -291,10 +293,10 @@ class Session:
             "tools": {"count": len(self._offer.tools), "error": self._offer.error or None},
         }
 
-    async def _guarded(self, work: Coroutine[Any, Any, None]) -> None:
+    async def _guarded(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """The one place where a bug in a call's task ends: its traceback in the log, and the call over."""
         try:
-            await work
+            await work()
         except Exception:
             log.exception("call.failed", conversation=self._call.conversation_id)
             self.end(endings.BROKEN)
