@@ -90,7 +90,7 @@ def _turn_opened(record: TurnOpened) -> None:
 
 def _turn_texts(record: TurnTexts) -> None:
     known = {"caller_text": record.caller_text, "heard_text": record.heard_text}
-    values = {name: storage.text(text) for name, text in known.items() if text}
+    values = {name: storage.text(text) for name, text in known.items() if text is not None}
     if values:
         Turn.objects.filter(pk=record.turn_id).update(**values)
 

@@ -13,17 +13,22 @@ from conversations.core.records import Record
 
 @dataclass(frozen=True, slots=True)
 class SendItem:
-    """Add this item to the conversation, under our own id."""
+    """Add this item to the conversation, under our own id; with `shown` the browser may see it."""
 
     item: Mapping[str, Any]
+    shown: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class CreateResponse:
-    """Ask for a response; with `last`, one in which no tool may be picked any more."""
+    """Ask for a response; with `last`, one in which no tool may be picked any more.
+
+    `event_id` marks the service's complaint, if it has one.
+    """
 
     options: Mapping[str, Any] = field(default_factory=dict)
     last: bool = False
+    event_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +75,15 @@ class ShowDelta:
 
 @dataclass(frozen=True, slots=True)
 class ShowCut:
-    """Pass the event on with only the kept texts, by item and content index, and without the hidden items."""
+    """Pass the event on with only the kept texts, by item and content index, and without the hidden calls.
+
+    `after` is (hidden, visible): where the event says that an item comes after the hidden one.
+    """
 
     frame: str
     kept: Mapping[tuple[str, int], str]
-    hidden: frozenset[str]
+    hidden: frozenset[str] = frozenset()
+    after: tuple[str, str | None] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ Text = tuple[str, int, str]  # item id, content index, text
 
 @dataclass(frozen=True, slots=True)
 class SpeechStarted:
-    """The service hears the caller begin to speak; `item_id` is the utterance's, where the service tells it."""
+    """The service hears the caller begin to speak; `item_id` is the utterance's, where it is told."""
 
     frame: str
     item_id: str = ""
@@ -93,9 +93,9 @@ class AudioDelta:
 class Structure:
     """An event about the shape of a response: items and parts added or done.
 
-    `of_call` says that it is about a function call; `name` is the picked tool where the event tells it. `texts`
-    are the assistant's words that the frame repeats. `after` is the item that comes before, told in the frame
-    as another one, which is hidden: (hidden, visible).
+    `of_call` says that it is about a function call; `name` is the picked tool where the event tells it.
+    `texts` are the assistant's words that the frame repeats. `after` is (hidden, visible): the item that the
+    frame names as the one before, and the one that the browser knows.
     """
 
     response_id: str

@@ -6,15 +6,15 @@ that is decided it passes untouched. With `parser=None` (plain mode) everything 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from conversations.core.effects import Effect, Show, ShowCut, ShowDelta
 from conversations.core.events import AudioDelta, Structure, TextDelta, TextDone
-from conversations.core.markers import Malformed, MarkerParser, Selection, Speech
+from conversations.core.markers import Malformed, MarkerParser, Part, Selection, Speech
+from conversations.core.transcript import Key, Texts
 
 HELD_BYTES = 524_288
-
-Key = tuple[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,94 +24,91 @@ class Passed:
     effects: tuple[Effect, ...] = ()
     selection: Selection | Malformed | None = None
 
+    def then(self, later: Passed) -> Passed:
+        """Both, one after the other."""
+        return Passed((*self.effects, *later.effects), self.selection or later.selection)
+
 
 NOTHING = Passed()
 
 
 class Gate:
-    """The gate of one response: three answers for each event, `Show…` effects, nothing yet, or never."""
+    """The gate of one response: three answers for each event, `Show…` effects, nothing yet, or never.
+
+    `kept` and `audio_ms` are what passed, `shown` says that the browser knows an item of this response, `cut`
+    that something did not pass.
+    """
 
     def __init__(self, parser: MarkerParser | None) -> None:
         self._parser = parser
-        self._held: list[TextDelta | AudioDelta | Structure] = []
+        self._held: list[AudioDelta | Structure] = []
         self._held_bytes = 0
-        self._last: TextDelta | None = None
-        self._received: dict[Key, str] = {}
-        self._stale = False
+        self._read_last: TextDelta | None = None
+        self._pieces: dict[Key, list[str]] = {}
+        self.stale = False
+        self._over = False
         self._speaking = parser is None
-        self.kept: dict[Key, str] = {}
+        self.kept = Texts()
         self.audio_ms: dict[str, float] = {}
+        self.shown = False
         self.cut = False
 
     @property
     def waiting(self) -> bool:
         """Whether something is held back and a time limit should run."""
-        return bool(self._held) and not self._stale
+        return bool(self._held)
 
     @property
     def spoke(self) -> bool:
         """Whether any text or audio passed."""
-        return any(self.kept.values()) or any(self.audio_ms.values())
+        return bool(self.kept) or any(self.audio_ms.values())
 
     def shut(self) -> None:
         """The response is superseded: nothing more of it passes."""
-        self._stale = True
+        self.stale = True
         self.cut = True
         self._drop_held()
 
     def structure(self, event: Structure) -> Passed:
         """An item or part added or done; waits until the response is known to speak."""
-        if self._stale:
+        if self.stale:
             return NOTHING
-        if not self._speaking or self._held:
-            return self._hold(event)
-        return Passed((self._shown(event.frame),))
+        ended = self._end_part() if self._ends_part(event) else NOTHING
+        return ended.then(self._place(event))
 
     def text(self, event: TextDelta) -> Passed:
         """A piece of text: what of it is speech passes."""
-        return self._read(event, as_it_is=True)
+        if self._is_deaf():
+            return NOTHING
+        ended = self._end_part() if self._is_of_another_part(event) else NOTHING
+        self._pieces.setdefault((event.item_id, event.content_index), []).append(event.text)
+        return ended.then(self._read(event, as_it_is=True))
 
     def text_done(self, event: TextDone) -> Passed:
         """The whole text of a part: what no delta brought is read now, then the text that passed is shown."""
-        received = self._received.get((event.item_id, event.content_index), "")
-        rest = event.text[len(received) :] if event.text.startswith(received) else ""
-        late = NOTHING
-        if rest:
-            delta = TextDelta(event.response_id, event.item_id, event.content_index, rest, event.frame)
-            late = self._read(delta, as_it_is=False)
-        if self._stale:
-            return late
-        shown = self.structure(Structure(event.response_id, event.item_id, event.frame))
-        return Passed((*late.effects, *shown.effects), late.selection)
-
-    def _read(self, event: TextDelta, as_it_is: bool) -> Passed:
-        key = (event.item_id, event.content_index)
-        self._received[key] = self._received.get(key, "") + event.text
-        if self._stale:
+        if self.stale:
             return NOTHING
-        self._last = event
-        if self._parser is None:
-            return Passed(tuple(self._speak(event, event.text, as_it_is)))
-        parts = self._parser.feed(event.text)
-        speech = "".join(part.text for part in parts if isinstance(part, Speech))
-        chosen = next((part for part in parts if not isinstance(part, Speech)), None)
-        effects = self._speak(event, speech, as_it_is and speech == event.text) if speech else []
-        if chosen is not None or self._parser.shut:
-            self.cut = True
-            self._drop_audio()
-        elif self._speaking and not self._parser.undecided:
-            effects.extend(self._release())
-        return Passed(tuple(effects), chosen)
+        pieces = self._pieces.pop((event.item_id, event.content_index), [])
+        passed = self._read_rest(event, "".join(pieces))
+        # A service that tells whole sentences, without deltas, may tell a marker in several.
+        if pieces or (self._parser is not None and not self._parser.inside):
+            passed = passed.then(self._end_part())
+        texts = ((event.item_id, event.content_index, event.text),)
+        done = Structure(event.response_id, event.item_id, event.frame, texts=texts)
+        return passed.then(self._place(done))
 
     def audio(self, event: AudioDelta) -> Passed:
         """A piece of audio: passes with the text it belongs to."""
-        if self._stale or (self._parser is not None and self._parser.shut):
+        if self.stale or self._over or (self._parser is not None and self._parser.shut):
             self.cut = True
             return NOTHING
-        if not self._speaking or (self._parser is not None and self._parser.undecided) or self._held:
+        if not self._speaking or self._held or (self._parser is not None and self._parser.undecided):
             return self._hold(event)
-        self._count(event)
-        return Passed((Show(event.frame),))
+        return Passed((self._sounded(event),))
+
+    def again(self, event: Structure) -> Effect:
+        """An item that the browser asked for, as far as it passed."""
+        return self._shown(event)
 
     def give_up_waiting(self) -> Passed:
         """The time limit ran out: audio that no text came with is speech; a half-read marker is not."""
@@ -119,61 +116,112 @@ class Gate:
             self.cut = True
             self._drop_audio()
             return NOTHING
-        self._speaking = True
+        self._speaking = self._speaking or any(isinstance(event, AudioDelta) for event in self._held)
         return Passed(tuple(self._release()))
 
     def finish(self) -> Passed:
         """The response is over: whatever turned out to be speech is released, a fragment is dropped."""
-        if self._stale or self._parser is None:
+        if self.stale or self._over:
             return NOTHING
-        parts = self._parser.finish()
-        chosen = next((part for part in parts if isinstance(part, Malformed)), None)
-        effects: list[Effect] = []
-        for part in parts:
-            if isinstance(part, Speech) and self._last is not None:
-                effects.extend(self._speak(self._last, part.text, as_it_is=False))
-        if chosen is not None:
-            self.cut = True
-            self._drop_audio()
-        if self._speaking or not self.cut:
-            self._speaking = True
-            effects.extend(self._release())
+        ended = self._end_part()
+        if self._speaking or self.shown or not self.cut:
+            ended = ended.then(Passed(tuple(self._release())))
         self._drop_held()
+        self._over = True
+        return ended
+
+    # ---- reading
+
+    def _is_deaf(self) -> bool:
+        """Nothing more of the text counts."""
+        if self.stale or self._over or (self._parser is not None and self._parser.closed):
+            self.cut = True
+            return True
+        return False
+
+    def _is_of_another_part(self, event: TextDelta | TextDone) -> bool:
+        last = self._read_last
+        return last is not None and (last.item_id, last.content_index) != (event.item_id, event.content_index)
+
+    def _ends_part(self, event: Structure) -> bool:
+        last, parser = self._read_last, self._parser
+        if last is None or parser is None or parser.inside:
+            return False
+        return bool(event.texts) or event.item_id != last.item_id
+
+    def _end_part(self) -> Passed:
+        """A marker never spans two parts: what is held of this one is speech, or an unfinished marker."""
+        if self._parser is None or self._read_last is None or self._is_deaf():
+            return NOTHING
+        return self._taken(self._parser, self._read_last, self._parser.finish(), as_it_is=False)
+
+    def _read_rest(self, event: TextDone, received: str) -> Passed:
+        rest = event.text[len(received) :] if event.text.startswith(received) else ""
+        if not rest or self._is_deaf():
+            return NOTHING
+        ended = self._end_part() if self._is_of_another_part(event) else NOTHING
+        delta = TextDelta(event.response_id, event.item_id, event.content_index, rest, event.frame)
+        return ended.then(self._read(delta, as_it_is=False))
+
+    def _read(self, event: TextDelta, as_it_is: bool) -> Passed:
+        if self._is_deaf():
+            return NOTHING
+        self._read_last = event
+        if self._parser is None:
+            return Passed(tuple(self._speak(event, event.text, as_it_is)))
+        return self._taken(self._parser, event, self._parser.feed(event.text), as_it_is)
+
+    def _taken(self, parser: MarkerParser, event: TextDelta, parts: Sequence[Part], as_it_is: bool) -> Passed:
+        speech = "".join(part.text for part in parts if isinstance(part, Speech))
+        chosen = next((part for part in parts if not isinstance(part, Speech)), None)
+        effects = self._speak(event, speech, as_it_is and speech == event.text) if speech else []
+        self.cut = self.cut or parser.dropped
+        if parser.shut:
+            self._drop_audio()
+        elif self._speaking and not parser.undecided:
+            effects.extend(self._release())
         return Passed(tuple(effects), chosen)
 
     def _speak(self, event: TextDelta, speech: str, as_it_is: bool) -> list[Effect]:
-        key = (event.item_id, event.content_index)
-        self.kept[key] = self.kept.get(key, "") + speech
         self._speaking = True
-        shown = Show(event.frame) if as_it_is else ShowDelta(event.frame, speech)
-        return [*self._release_structure(), shown]
+        announced = self._release_structure()
+        self.kept.add((event.item_id, event.content_index), speech)
+        self.shown = True
+        return [*announced, Show(event.frame) if as_it_is else ShowDelta(event.frame, speech)]
+
+    # ---- holding
+
+    def _place(self, event: Structure) -> Passed:
+        if self._over:
+            return Passed((self._shown(event),)) if self.shown else NOTHING
+        if not self._speaking or self._held:
+            return self._hold(event)
+        self.shown = True
+        return Passed((self._shown(event),))
 
     def _hold(self, event: AudioDelta | Structure) -> Passed:
         self._held.append(event)
         self._held_bytes += len(event.frame)
+        if self._held_bytes <= HELD_BYTES:
+            return NOTHING
+        passed = self.give_up_waiting()
         if self._held_bytes > HELD_BYTES:
-            return self.give_up_waiting()
-        return NOTHING
+            self._drop_held()
+        return passed
 
     def _release_structure(self) -> list[Effect]:
         """Items and parts that were announced before the first speech go out before it."""
         shown: list[Effect] = []
-        while self._held and isinstance(self._held[0], Structure):
-            frame = self._held.pop(0).frame
-            self._held_bytes -= len(frame)
-            shown.append(self._shown(frame))
+        while self._held and isinstance(event := self._held[0], Structure):
+            del self._held[0]
+            self._held_bytes -= len(event.frame)
+            shown.append(self._shown(event))
         return shown
 
     def _release(self) -> list[Effect]:
-        shown: list[Effect] = []
-        for event in self._held:
-            if isinstance(event, AudioDelta):
-                self._count(event)
-                shown.append(Show(event.frame))
-            else:
-                shown.append(self._shown(event.frame))
-        self._held, self._held_bytes = [], 0
-        return shown
+        released, self._held, self._held_bytes = self._held, [], 0
+        self.shown = self.shown or bool(released)
+        return [self._sounded(one) if isinstance(one, AudioDelta) else self._shown(one) for one in released]
 
     def _drop_audio(self) -> None:
         self._held = [event for event in self._held if not isinstance(event, AudioDelta)]
@@ -182,8 +230,17 @@ class Gate:
     def _drop_held(self) -> None:
         self._held, self._held_bytes = [], 0
 
-    def _shown(self, frame: str) -> Effect:
-        return ShowCut(frame, dict(self.kept), frozenset()) if self.cut else Show(frame)
+    # ---- showing
 
-    def _count(self, event: AudioDelta) -> None:
+    def _shown(self, event: Structure) -> Effect:
+        """As it is only where it says nothing but what passed; in plain mode text is text."""
+        checked = self._parser is not None and any(
+            self.kept.of((item_id, index)) != text for item_id, index, text in event.texts
+        )
+        if self.cut or checked or event.after is not None:
+            return ShowCut(event.frame, self.kept.whole(), after=event.after)
+        return Show(event.frame)
+
+    def _sounded(self, event: AudioDelta) -> Effect:
         self.audio_ms[event.item_id] = self.audio_ms.get(event.item_id, 0.0) + event.milliseconds
+        return Show(event.frame)

@@ -2,8 +2,8 @@
 
     <<<VOCERO_MCP_CALL:NAME=get_report,ARGUMENTS={"request":{"report_id":"example-id"}}>>>
 
-One selection a response: what follows it is dropped. A marker that is not exact is malformed, never repaired;
-its line is dropped. `<think>` spans are dropped.
+One selection a response: what follows it is dropped. A marker that is not exact is malformed, never repaired,
+and ends the reading as well. `<think>` spans are dropped.
 """
 
 from __future__ import annotations
@@ -18,17 +18,19 @@ ARGUMENTS_LIMIT = 65_536
 _KEYWORDS = ("vocero_mcp_call", "apipilot_call", "mcp_call")
 _GRAMMARS = {"<<<VOCERO_MCP_CALL": "mcp", "<<<APIPILOT_CALL": "apipilot"}
 _WORD = "|".join(_KEYWORDS)
+# ASCII: otherwise a dotless i would count as one, but only where it does not come at the end of a piece.
+_FLAGS = re.IGNORECASE | re.ASCII
 _TRIGGER = re.compile(
-    rf"(?P<think><think>)|(?P<unthink></think>)|(?P<marker><+\s?(?:{_WORD})|(?<![A-Za-z0-9_<])(?:{_WORD}))",
-    re.IGNORECASE,
+    rf"(?P<think><think>)|(?P<unthink></think>)|(?P<marker><{{1,32}}\s?(?:{_WORD})|(?<![A-Za-z0-9_<])(?:{_WORD}))",
+    _FLAGS,
 )
-_TAIL = re.compile(r"(?:<{1,32}\s?/?[A-Za-z_]{0,15}|(?<![A-Za-z0-9_<])[A-Za-z_]{1,15})\Z")
+_TAIL = re.compile(r"(?:<{1,32}\s?/?[A-Za-z_]{0,15}|(?<![A-Za-z0-9_<])[A-Za-z_]{1,15})\Z", _FLAGS)
 _TAIL_REACH = 64
-_TELLING = 6  # so many letters of a keyword, without a bracket before them, are hardly another word
 _BRACKETS = re.compile(r'["{}]')
 _STRING_END = re.compile(r'["\\]')
 _BAD_NAME = re.compile(r"[<>{}\"\n\r]")
-_UNTHINK = "</think>"
+_UNTHINK = re.compile("</think>", _FLAGS)
+_UNTHINK_REACH = len("</think>") - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +63,14 @@ Reader = Callable[[str, list[Part]], str]
 def neutralise(text: str) -> str:
     """The text with markers and thinking tags disarmed, of the same length, for data sent to the model."""
     text = re.sub(r"<(?=<)|(?<=<)<", "‹", text)
-    text = re.sub(r"<(?=/?think>)", "‹", text, flags=re.IGNORECASE)
-    return re.sub(rf"(?:{_WORD})", lambda m: m.group().replace("_", "-"), text, flags=re.IGNORECASE)
+    text = re.sub(r"<(?=/?think>)", "‹", text, flags=_FLAGS)
+    return re.sub(rf"(?:{_WORD})", lambda m: m.group().replace("_", "-"), text, flags=_FLAGS)
 
 
 class MarkerParser:
     """Reads the assistant text of one response, in any pieces.
 
-    `undecided`: what is held could still become a marker. `shut`: what is read is not for the caller.
+    `dropped`: something that was read is not for the caller.
     """
 
     def __init__(self) -> None:
@@ -84,20 +86,26 @@ class MarkerParser:
         self._depth = 0
         self._in_string = False
         self._escaped = False
+        self.dropped = False
 
     @property
-    def undecided(self) -> bool:
-        if self._read == self._speech:
-            return _looks_like_marker(self._held)
+    def inside(self) -> bool:
+        """Whether a marker is half read."""
         return self._read in (self._expect, self._read_name, self._read_arguments)
 
     @property
+    def undecided(self) -> bool:
+        """Whether what is held could still become a marker."""
+        return self.inside or (self._read == self._speech and _looks_like_marker(self._held))
+
+    @property
     def shut(self) -> bool:
-        return self._read in (self._think, self._broken, self._closed)
+        """Whether what is being read is not for the caller."""
+        return self._read in (self._think, self._closed)
 
     @property
     def closed(self) -> bool:
-        """A selection is complete; nothing after it counts."""
+        """Whether a marker was read, exact or malformed; nothing after it counts."""
         return self._read == self._closed
 
     def feed(self, text: str) -> list[Part]:
@@ -108,13 +116,17 @@ class MarkerParser:
         return parts
 
     def finish(self) -> list[Part]:
-        """The parts left at the end of the response; an unfinished marker is never released."""
-        held, self._held = self._held, ""
-        unfinished = self._read in (self._expect, self._read_name, self._read_arguments)
-        if unfinished or _looks_like_marker(held, at_end=True):
-            self._read = self._closed
+        """The parts left at the end of a content part; an unfinished marker is never released."""
+        held, self._held, self._before = self._held, "", ""
+        if self._read in (self._think, self._closed):
+            return []
+        if self.inside or _is_unfinished_marker(held):
+            self._read, self.dropped = self._closed, True
             return [Malformed("unfinished")]
-        return [Speech(held)] if held and self._read == self._speech else []
+        if _is_unfinished_tag(held):
+            self.dropped = True
+            return []
+        return [Speech(held)] if held else []
 
     # Each reader takes what it can of the text and returns the rest.
 
@@ -129,7 +141,7 @@ class MarkerParser:
             self._held = work[cut:]
             return ""
         self._say(work[start : found.start()], parts)
-        self._before = ""
+        self._before, self.dropped = "", True
         if found["think"]:
             self._read = self._think
         elif found["marker"]:
@@ -215,23 +227,17 @@ class MarkerParser:
 
     def _break(self, reason: str, parts: list[Part]) -> None:
         self._pieces = []
-        self._read = self._broken
+        self._read = self._closed
         parts.append(Malformed(reason))
-
-    def _broken(self, text: str, _parts: list[Part]) -> str:
-        _, newline, rest = text.partition("\n")
-        if newline:
-            self._read, self._before = self._speech, "\n"
-        return rest
 
     def _think(self, text: str, _parts: list[Part]) -> str:
         work = self._held + text
-        found = work.lower().find(_UNTHINK)
-        if found < 0:
-            self._held = work[-(len(_UNTHINK) - 1) :]
+        found = _UNTHINK.search(work)
+        if found is None:
+            self._held = work[-_UNTHINK_REACH:]
             return ""
         self._held, self._read = "", self._speech
-        return work[found + len(_UNTHINK) :]
+        return work[found.end() :]
 
     def _closed(self, _text: str, _parts: list[Part]) -> str:
         return ""
@@ -251,9 +257,17 @@ def _tail_start(work: str, start: int) -> int:
     return found.start() if grows else len(work)
 
 
-def _looks_like_marker(held: str, at_end: bool = False) -> bool:
-    """Whether held speech is so near a marker that its audio must wait, or at the end must be dropped."""
+def _looks_like_marker(held: str) -> bool:
+    """Whether held speech is so near a marker that its audio must wait; a keyword's first word is not."""
+    return held.startswith("<") or "_" in held
+
+
+def _is_unfinished_marker(held: str) -> bool:
+    """Whether held speech, with nothing after it, is rather the beginning of a marker than speech."""
     brackets = len(held) - len(held.lstrip("<"))
-    if brackets:
-        return not at_end or brackets > 1 or len(held) > 3
-    return len(held) >= _TELLING
+    return "_" in held or brackets > 1 or (brackets == 1 and len(held) > 3 and not _is_unfinished_tag(held))
+
+
+def _is_unfinished_tag(held: str) -> bool:
+    """Whether held speech is rather the beginning of a thinking tag than speech."""
+    return len(held) > 2 and any(tag.startswith(held.lower()) for tag in ("<think>", "</think>"))

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from conversations.core.effects import ClearTimer, Effect, SetTimer, Show, ShowCut
+from collections import OrderedDict
+from dataclasses import replace
+
+from conversations.core.effects import ClearTimer, Effect, SetTimer, Show, ShowCut, Tell
 from conversations.core.events import (
     AudioDelta,
+    Committed,
     FunctionCall,
     ItemEcho,
     ResponseDone,
@@ -16,12 +20,17 @@ from conversations.core.events import (
 from conversations.core.gate import NOTHING, Gate, Passed
 from conversations.core.markers import MarkerParser
 from conversations.core.policy import Setup
+from conversations.core.recent import Recent
 from conversations.core.turns import Turn
 
 HOLD = "hold:"
-REMEMBERED = 64
+RESPONSES = 64
+ITEMS = 4_096  # More than an hour's call makes; a hidden item must not be forgotten.
+STEPS = 64
 
 OutputEvent = ResponseStarted | TextDelta | TextDone | AudioDelta | Structure
+
+NOT_FOUND = Tell("conversation.item.retrieved", {"item": None})
 
 
 class Output:
@@ -29,10 +38,11 @@ class Output:
 
     def __init__(self, setup: Setup) -> None:
         self._setup = setup
-        self._gates: dict[str, tuple[Gate, Turn]] = {}
-        self._response_of: dict[str, str] = {}
-        self._hidden: set[str] = set()
-        self._browsers: set[str] = set()
+        self._gates: OrderedDict[str, tuple[Gate, Turn]] = OrderedDict()
+        self._response_of: Recent[str] = Recent(ITEMS)
+        self._hidden: Recent[None] = Recent(ITEMS)
+        self._browsers: Recent[None] = Recent(ITEMS)
+        self._before: Recent[str] = Recent(ITEMS)
         self._holding: set[str] = set()
 
     def turn_of(self, response_id: str) -> Turn | None:
@@ -47,32 +57,33 @@ class Output:
 
     def open(self, response_id: str, turn: Turn) -> None:
         """A response of this turn may be heard."""
-        if len(self._gates) >= REMEMBERED:
-            oldest = next(iter(self._gates))
-            del self._gates[oldest]
-            self._response_of = {item: one for item, one in self._response_of.items() if one != oldest}
         gate = Gate(None if self._setup.plain else MarkerParser())
         turn.answer.follow(gate.kept, gate.audio_ms)
         self._gates[response_id] = (gate, turn)
+        if len(self._gates) > RESPONSES:
+            self._gates.popitem(last=False)
 
     def hide(self, item_id: str) -> None:
         """An item of ours, or of a call of ours, is not for the browser."""
-        self._hidden.add(item_id)
+        self._hidden.put(item_id, None)
 
     def reveal(self, item_id: str) -> None:
         """An item of ours that the browser may see: the output of a call of its own."""
-        self._browsers.add(item_id)
+        self._browsers.put(item_id, None)
 
     def is_hidden(self, item_id: str) -> bool:
         """Whether an item must look as if it did not exist."""
         return item_id in self._hidden
+
+    def is_browsers(self, name: str) -> bool:
+        """Whether a tool of that name is the browser's own."""
+        return name in self._setup.browser_tools
 
     def take(self, event: OutputEvent) -> Passed:
         """What of an event of a heard response passes."""
         gate, _ = self._gates[event.response_id]
         if isinstance(event, ResponseStarted):
             return Passed((Show(event.frame),))
-        self._response_of[event.item_id] = event.response_id
         match event:
             case TextDelta():
                 passed = gate.text(event)
@@ -82,13 +93,14 @@ class Output:
                 passed = gate.audio(event)
             case Structure():
                 passed = self._structure(gate, event)
+        self._response_of.put(event.item_id, event.response_id)
         return self._timed(event.response_id, gate, passed)
 
     def give_up_waiting(self, response_id: str) -> Passed:
         """The time limit of what a response holds back ran out."""
         known = self._gates.get(response_id)
         self._holding.discard(response_id)
-        return known[0].give_up_waiting() if known else NOTHING
+        return self._timed(response_id, known[0], known[0].give_up_waiting()) if known else NOTHING
 
     def finish(self, response_id: str) -> Passed:
         """A response is over: what it still holds is released or dropped."""
@@ -100,26 +112,31 @@ class Output:
         gate, _ = self._gates[event.response_id]
         told = (*event.calls, *event.told)
         hidden = frozenset(call.item_id for call in told if not self.is_browsers(call.name))
-        if gate.cut or hidden:
-            return ShowCut(event.frame, dict(gate.kept), hidden)
-        return Show(event.frame)
+        shape = gate.again(Structure(event.response_id, "", event.frame, texts=event.texts))
+        if isinstance(shape, ShowCut):
+            return replace(shape, hidden=hidden)
+        return ShowCut(event.frame, gate.kept.whole(), hidden) if hidden else shape
 
     def echo(self, event: ItemEcho) -> Passed:
-        """An item that the service repeats."""
-        if event.item_id in self._hidden or event.role == "system":
-            return NOTHING
-        if event.kind == "function_call":
-            return Passed((Show(event.frame),)) if self.is_browsers(event.name) else NOTHING
-        if event.kind == "function_call_output" and event.item_id not in self._browsers:
-            # A service may give our outputs ids of its own.
-            return NOTHING
+        """An item that the service repeats, by itself or because the browser asked."""
+        self._before.put(event.item_id, event.previous_item_id)
+        if self._is_secret(event):
+            self.hide(event.item_id)
+            return Passed((NOT_FOUND,)) if event.asked else NOTHING
+        after = self._after(event.previous_item_id)
         if event.role != "assistant":
-            return Passed((Show(event.frame),))
-        response_id = self._response_of.get(event.item_id)
-        known = self._gates.get(response_id) if response_id else None
-        if known is None or response_id is None:
-            return NOTHING
-        return known[0].structure(Structure(response_id, event.item_id, event.frame))
+            return Passed((_placed(event.frame, after),))
+        response_id = self._response_of.get(event.item_id) or ""
+        gate, _ = self._gates[response_id]
+        shape = Structure(response_id, event.item_id, event.frame, texts=event.texts, after=after)
+        if event.asked:
+            return Passed((gate.again(shape) if gate.shown else NOT_FOUND,))
+        return self._timed(response_id, gate, gate.structure(shape))
+
+    def committed(self, event: Committed) -> Effect:
+        """What the caller said became an item."""
+        self._before.put(event.item_id, event.previous_item_id)
+        return _placed(event.frame, self._after(event.previous_item_id))
 
     def shut(self) -> list[Effect]:
         """Everything so far is old: nothing more of it passes."""
@@ -129,23 +146,45 @@ class Output:
         self._holding.clear()
         return cleared
 
-    def is_browsers(self, name: str) -> bool:
-        """Whether a tool of that name is the browser's own."""
-        return name in self._setup.browser_tools
-
     def own(self, call: FunctionCall) -> None:
         """A call whose traces the browser must not see."""
-        self._hidden.add(call.item_id)
+        self.hide(call.item_id)
+
+    def _is_secret(self, event: ItemEcho) -> bool:
+        if event.item_id in self._hidden or event.role == "system":
+            return True
+        gate, _ = self._gates.get(self._response_of.get(event.item_id) or "", (None, None))
+        if event.kind == "function_call":
+            return not self.is_browsers(event.name) or (gate is not None and gate.stale)
+        if event.kind == "function_call_output":
+            # A service may give our outputs ids of its own, so only those are shown that are known as such.
+            return event.item_id not in self._browsers
+        return event.role == "assistant" and gate is None
 
     def _structure(self, gate: Gate, event: Structure) -> Passed:
         if not event.of_call:
             return NOTHING if event.item_id in self._hidden else gate.structure(event)
         if self.is_browsers(event.name):
-            self._browsers.add(event.item_id)
+            self._browsers.put(event.item_id, None)
         if event.item_id in self._browsers:
-            return Passed((Show(event.frame),))
-        self._hidden.add(event.item_id)
+            return NOTHING if gate.stale else Passed((Show(event.frame),))
+        self.hide(event.item_id)
         return NOTHING
+
+    def _after(self, item_id: str) -> tuple[str, str | None] | None:
+        """What an item comes after, where the browser does not know the item that the service names."""
+        visible = item_id
+        for _ in range(STEPS):
+            if not visible or self._is_known(visible):
+                return None if visible == item_id else (item_id, visible or None)
+            visible = self._before.get(visible) or ""
+        return (item_id, None)
+
+    def _is_known(self, item_id: str) -> bool:
+        if item_id in self._hidden:
+            return False
+        known = self._gates.get(self._response_of.get(item_id) or "")
+        return known is None or known[0].shown
 
     def _timed(self, response_id: str, gate: Gate, passed: Passed) -> Passed:
         timer = HOLD + response_id
@@ -153,6 +192,10 @@ class Output:
             return passed
         if gate.waiting:
             self._holding.add(response_id)
-            return Passed((*passed.effects, SetTimer(timer, self._setup.limits.hold)), passed.selection)
+            return passed.then(Passed((SetTimer(timer, self._setup.limits.hold),)))
         self._holding.discard(response_id)
-        return Passed((*passed.effects, ClearTimer(timer)), passed.selection)
+        return passed.then(Passed((ClearTimer(timer),)))
+
+
+def _placed(frame: str, after: tuple[str, str | None] | None) -> Effect:
+    return Show(frame) if after is None else ShowCut(frame, {}, after=after)

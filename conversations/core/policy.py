@@ -58,11 +58,6 @@ class Allowance:
         """Whether the last attempt is used up."""
         return self._attempts >= self._limits.attempts
 
-    @property
-    def attempts(self) -> int:
-        """Attempts made so far, refusals included."""
-        return self._attempts
-
     def attempt(self) -> bool:
         """Count one attempt, refusals included; False when none was left."""
         if self.spent:
@@ -94,3 +89,11 @@ class Allowance:
         self._chars += chars
         if self._seen.get(digest) == "running":
             self._seen[digest] = code or "completed"
+
+    def bring(self, chars: int) -> bool:
+        """Count a result of so many code points that the browser brings; False where it is too long."""
+        left = self._limits.turn_result_chars - self._chars - sum(self._reserved.values())
+        if chars > min(left, self._limits.result_chars):
+            return False
+        self._chars += chars
+        return True

@@ -18,11 +18,11 @@ class TurnOpened:
 
 @dataclass(frozen=True, slots=True)
 class TurnTexts:
-    """What is known so far of a turn's words; an empty text changes nothing."""
+    """What is known so far of a turn's words; None changes nothing."""
 
     turn_id: str
-    caller_text: str = ""
-    heard_text: str = ""
+    caller_text: str | None = None
+    heard_text: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from conversations.core.effects import CancelResponse, ClearTimer, CreateResponse, Effect, SetTimer
+from conversations.core.recent import Recent
 
 CANCEL_WAIT = 2.0
 CANCEL_TIMER = "cancelled-response"
+REMEMBERED = 256
 
+# Our request came too early: it is sent again when what stands in its way is over.
+TOO_EARLY = frozenset({"conversation_already_has_active_response", "function_call_output_pending"})
 # Answers that only say that the service was faster than our request.
-BENIGN = frozenset(
-    {
-        "conversation_already_has_active_response",
-        "response_cancel_not_active",
-        "function_call_output_pending",
-    }
-)
+BENIGN = TOO_EARLY | {"response_cancel_not_active"}
 
 
 class Responses:
@@ -26,21 +25,24 @@ class Responses:
     A response that is cancelled before it was announced is doomed: it is cancelled by id on arrival.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, new_event_id: Callable[[], str]) -> None:
+        self._new_event_id = new_event_id
         self._active: set[str] = set()
         self._doomed: set[str] = set()
+        self._over: Recent[None] = Recent(REMEMBERED)
         self._wanted: CreateResponse | None = None
         self._asked: CreateResponse | None = None
         self._asked_doomed = False
-        self._answered_by = ""
+        self._unwelcome = False
+        self._blocked = False
         self._unacknowledged = ""
         self._service_acknowledges = False
         self._cancelling = False
 
     @property
     def busy(self) -> bool:
-        """Whether a response runs or was asked for."""
-        return bool(self._active or self._asked)
+        """Whether a response runs, was asked for, or stands in the way unseen."""
+        return bool(self._active or self._asked or self._blocked)
 
     @property
     def expecting(self) -> bool:
@@ -53,81 +55,107 @@ class Responses:
         """Whether a response runs that may still be heard."""
         return bool(self._active - self._doomed)
 
-    def item_sent(self, item_id: str) -> None:
+    def is_doomed(self, response_id: str) -> bool:
+        """Whether that response runs and was cancelled by us."""
+        return response_id in self._doomed
+
+    def item_sent(self, item_id: str) -> list[Effect]:
         """An item of ours is on its way; the answer to it cannot begin before the service has it."""
         self._unacknowledged = item_id
+        self._blocked = False
+        return self._send()
 
     def item_acknowledged(self, item_id: str) -> None:
         """The service has that item."""
-        self._service_acknowledges = True
-        if item_id == self._unacknowledged:
-            self._unacknowledged = ""
+        if item_id and item_id == self._unacknowledged:
+            self._service_acknowledges, self._unacknowledged = True, ""
 
     def want(self, options: Mapping[str, Any] | None = None, last: bool = False) -> list[Effect]:
         """Ask for a response as soon as none runs; a second wish before that is the same wish."""
-        earlier = self._wanted or CreateResponse()
-        self._wanted = CreateResponse({**earlier.options, **(options or {})}, last or earlier.last)
+        self._wanted = _merged(self._wanted, CreateResponse(options or {}, last))
         return self._send()
 
     def started(self, response_id: str) -> tuple[bool, list[Effect]]:
         """A response is announced, or its first output came: whether it may be heard, and what follows."""
+        if response_id in self._over:
+            return False, []
         if response_id in self._active:
             return response_id not in self._doomed, []
         self._active.add(response_id)
-        if self._asked is None:
-            return True, []
-        self._answered_by = response_id
-        if self._asked_doomed:
+        # It began before the service had our last item, so it is no answer to that.
+        early = self._service_acknowledges and bool(self._unacknowledged)
+        of_its_own = self._asked is None or early
+        doomed = self._asked_doomed or (self._unwelcome and of_its_own)
+        if self._unwelcome and of_its_own:
+            self._unwelcome = False
+        elif not early:
             self._asked, self._asked_doomed = None, False
-            self._doomed.add(response_id)
-            return False, [CancelResponse(response_id)]
-        if not (self._service_acknowledges and self._unacknowledged):
-            self._asked = None
-        return True, []
+        if self._blocked:
+            self._blocked = False
+            self._wanted = self._wanted if early or doomed else None
+        return (False, self._doom(response_id)) if doomed else (True, [])
 
     def finished(self, response_id: str) -> list[Effect]:
-        """A response ended; a request that was sent before it began is settled by it."""
-        if response_id == self._answered_by or response_id not in self._active:
-            self._asked, self._asked_doomed = None, False
+        """A response ended."""
         self._active.discard(response_id)
         self._doomed.discard(response_id)
+        self._over.put(response_id, None)
+        self._blocked = False
         return self._send()
 
-    def cancel(self) -> list[Effect]:
-        """Everything that runs, was asked for or is wanted is to end."""
+    def cancel(self, unanswered: bool = False) -> list[Effect]:
+        """Everything that runs, was asked for or is wanted is to end.
+
+        With `unanswered` the service was about to answer by itself, and that answer is unwelcome, too.
+        """
         self._wanted = None
-        running = sorted(self._active - self._doomed)
-        self._doomed |= self._active
+        self._unwelcome = self._unwelcome or unanswered
         self._asked_doomed = self._asked is not None
-        effects: list[Effect] = [CancelResponse(one) for one in running]
-        return [*effects, *self._watch_cancel()] if self.busy else effects
+        effects = [one for running in sorted(self._active - self._doomed) for one in self._doom(running)]
+        return [*effects, *self._watch_cancel()] if self.busy and not effects else effects
+
+    def welcome(self) -> None:
+        """The caller says something new: what the service answers now is an answer to that."""
+        self._unwelcome = False
 
     def cancel_one(self, response_id: str) -> list[Effect]:
         """This response has said enough; the wish for the next one stays."""
         if response_id not in self._active or response_id in self._doomed:
             return []
-        self._doomed.add(response_id)
-        return [CancelResponse(response_id), *self._watch_cancel()]
+        return self._doom(response_id)
 
     def waited_long_enough(self) -> list[Effect]:
         """A service may never confirm a cancel: after a bounded wait the cancelled ones count as ended."""
         self._cancelling = False
+        for response_id in self._doomed:
+            self._over.put(response_id, None)
         self._active -= self._doomed
+        self._doomed.clear()
         if self._asked_doomed:
             self._asked, self._asked_doomed = None, False
+        self._blocked = False
         return self._send()
 
-    def refused(self, code: str) -> list[Effect]:
-        """The service refused our request: unless what runs answers it, the wish waits for its end."""
-        refused, self._asked = self._asked, None
-        doomed, self._asked_doomed = self._asked_doomed, False
-        if refused is not None and not doomed and self._active and code in BENIGN:
-            self._wanted = self._wanted or refused
-        return self._send()
+    def refused(self, event_id: str, code: str) -> tuple[bool, list[Effect]]:
+        """The service complains: whether our request for a response failed by that, and what follows.
+
+        A request that came too early waits for the end of what runs, and is sent once more.
+        """
+        asked, doomed = self._asked, self._asked_doomed
+        if asked is None or (event_id != asked.event_id if event_id else code not in TOO_EARLY):
+            return False, []
+        self._asked, self._asked_doomed = None, False
+        if doomed or code not in TOO_EARLY:
+            return not doomed, self._send()
+        self._wanted = _merged(asked, self._wanted)
+        self._blocked = not self._active
+        return False, self._send()
+
+    def _doom(self, response_id: str) -> list[Effect]:
+        self._doomed.add(response_id)
+        return [CancelResponse(response_id), *self._watch_cancel()]
 
     def _watch_cancel(self) -> list[Effect]:
-        if self._cancelling:
-            return []
         self._cancelling = True
         return [SetTimer(CANCEL_TIMER, CANCEL_WAIT)]
 
@@ -138,5 +166,11 @@ class Responses:
             effects.append(ClearTimer(CANCEL_TIMER))
         if self._wanted is None or self.busy:
             return effects
-        self._asked, self._wanted, self._answered_by = self._wanted, None, ""
+        self._asked, self._wanted = replace(self._wanted, event_id=self._new_event_id()), None
         return [*effects, self._asked]
+
+
+def _merged(first: CreateResponse | None, second: CreateResponse | None) -> CreateResponse:
+    wishes = [wish for wish in (first, second) if wish is not None]
+    options = {key: value for wish in wishes for key, value in wish.options.items()}
+    return CreateResponse(options, any(wish.last for wish in wishes))

@@ -9,11 +9,14 @@ from conversations.core.effects import CancelTool, Effect, Keep, RunTool, SendIt
 from conversations.core.events import FunctionCall, ToolEnded, ToolProgressed
 from conversations.core.markers import Malformed, Selection, neutralise
 from conversations.core.policy import Setup
+from conversations.core.recent import Recent
 from conversations.core.records import CallClosed, CallOpened
 from conversations.core.turns import Picked, Turn
 
 Chosen = FunctionCall | Selection | Malformed
 NAME_LIMIT = 200
+REMEMBERED = 512
+BROWSER = "browser"
 
 
 class ToolCalls:
@@ -22,64 +25,80 @@ class ToolCalls:
     def __init__(self, setup: Setup) -> None:
         self._setup = setup
         self._open: dict[str, Picked] = {}
-        self._told_by_service: set[str] = set()
+        self._told_by_service: Recent[None] = Recent(REMEMBERED)
 
     @property
     def running(self) -> bool:
-        """Whether a tool of the current turn runs."""
+        """Whether a tool of ours runs that is not cancelled."""
         return any(picked.running for picked in self._open.values())
 
     def first_told(self, call: FunctionCall) -> bool:
         """Whether this native call is new; a service tells the same call in several events."""
-        new = call.call_id not in self._told_by_service
-        self._told_by_service.add(call.call_id)
+        known_as = call.call_id or call.item_id
+        new = known_as not in self._told_by_service
+        self._told_by_service.put(known_as, None)
         return new
+
+    def forget_service(self) -> None:
+        """The service's session is over; the next one may use the same ids again."""
+        self._told_by_service = Recent(REMEMBERED)
 
     def pick(self, turn: Turn, chosen: Chosen, generation: int, now: float) -> list[Effect]:
         """The model picked a tool: run it, or refuse with a code. One row either way."""
-        picked = self._picked(turn, chosen, generation)
+        picked = self._picked(turn, chosen, generation, now)
         turn.batch.append(picked)
         counted = turn.allowance.attempt()
         arguments = self._arguments(chosen)
-        code = "call_limit" if not counted else self._objection(chosen, arguments)
+        picked.code = self._objection(chosen, arguments) if counted else "call_limit"
         room = 0
-        if not code and arguments is not None:
+        if not picked.code and arguments is not None:
             picked.digest = f"{picked.name}:{arguments[1]}"
-            code, room = turn.allowance.admit(picked.call_id, picked.digest)
-        opened = self._row(turn, picked, arguments, now)
-        if code:
-            return [Keep(opened), *self._refuse(picked, code, now)]
+            picked.code, room = turn.allowance.admit(picked.call_id, picked.digest)
+        opened = self._row(turn, picked, self._source(picked), arguments)
+        if picked.code:
+            return [Keep(opened), *self._refuse(picked, now)]
         picked.running = True
         self._open[picked.call_id] = picked
         text = arguments[0] if arguments is not None else "{}"
         return [RunTool(picked.call_id, picked.name, text, room, opened), self._started(picked)]
 
-    def pick_browsers(self, turn: Turn, call: FunctionCall, generation: int) -> None:
-        """The model picked a tool of the browser's own: the answer waits for it."""
-        picked = self._picked(turn, call, generation)
-        picked.browser_owned = True
+    def pick_browsers(self, turn: Turn, call: FunctionCall, generation: int, now: float) -> list[Effect]:
+        """The model picked a tool of the browser's own: the answer waits for it, or it is one too many."""
+        picked = self._picked(turn, call, generation, now)
         turn.batch.append(picked)
+        opened = Keep(self._row(turn, picked, self._source(picked), self._arguments(call)))
+        if not turn.allowance.attempt():
+            picked.code = "call_limit"
+            return [opened, *self._refuse(picked, now)]
+        picked.browser_owned = True
+        return [opened]
 
-    def browsers_call(self, turn: Turn | None, service_call_id: str) -> Picked | None:
-        """The browser's own call of that id that still waits, if it does."""
+    def bring(self, turn: Turn | None, service_call_id: str, output: str, now: float) -> list[Effect]:
+        """The browser answers a call of its own that still waits; nothing for any other."""
         for picked in turn.batch if turn is not None else ():
             waits = picked.browser_owned and picked.output is None
-            if waits and picked.service_call_id == service_call_id:
-                return picked
-        return None
+            if turn is not None and waits and picked.service_call_id == service_call_id:
+                fits = turn.allowance.bring(len(output))
+                picked.output = neutralise(output) if fits else self._setup.for_model["result_budget"]
+                picked.sent = True
+                closed = self._browsers_end(picked, "" if fits else "result_budget", now)
+                return [closed, self._output_item(service_call_id, picked.output, shown=True)]
+        return []
 
-    def give_up_on_browser(self, turn: Turn) -> None:
+    def give_up_on_browser(self, turn: Turn, now: float) -> list[Effect]:
         """The browser did not answer in time; its calls are answered for it."""
-        for picked in turn.batch:
-            if picked.browser_owned and picked.output is None:
-                picked.output = self._setup.for_model["timeout"]
+        late = [picked for picked in turn.batch if picked.browser_owned and picked.output is None]
+        for picked in late:
+            picked.output = self._setup.for_model["timeout"]
+        return [self._browsers_end(picked, "timeout", now) for picked in late]
 
     def refuse_stale(self, turn: Turn, call: FunctionCall, generation: int, now: float) -> list[Effect]:
         """A native call out of a superseded response: answered, so that the service does not wait for it."""
-        picked = self._picked(turn, call, generation)
+        picked = self._picked(turn, call, generation, now)
+        opened = self._row(turn, picked, self._source(picked), self._arguments(call))
         closed = CallClosed(picked.call_id, "failed", now, 0, "stale", ref=self._setup.new_id("ref"))
-        output = self.output_item(call.call_id, self._setup.for_model["cancelled"])
-        return [Keep(self._row(turn, picked, self._arguments(call), now)), Keep(closed), output]
+        output = self._output_item(call.call_id, self._setup.for_model["cancelled"])
+        return [Keep(opened), Keep(closed), output]
 
     def ended(self, turn: Turn | None, event: ToolEnded, now: float) -> list[Effect]:
         """A tool ended: its row is closed; its output counts only while its turn is current."""
@@ -102,7 +121,7 @@ class ToolCalls:
         if not current or turn is None:
             return [Keep(closed)]
         picked.running = False
-        picked.output = neutralise(event.output)
+        picked.output = neutralise(event.output) or self._setup.for_model[event.code or "internal"]
         turn.allowance.ended(picked.call_id, picked.digest, event.code, len(picked.output))
         return [Keep(closed), self._told_end(picked, event, ref)]
 
@@ -114,7 +133,7 @@ class ToolCalls:
         fields = {"progress": event.progress, "total": event.total, "message": event.message}
         return [Tell("vocero.tool.progress", {"call_id": event.call_id, **fields})]
 
-    def cancel(self, turn: Turn | None) -> list[Effect]:
+    def cancel(self, turn: Turn | None, now: float) -> list[Effect]:
         """The turn is over before its calls: end the tools, answer the service at once, tell the caller."""
         effects: list[Effect] = []
         for picked in [one for one in self._open.values() if one.running]:
@@ -123,10 +142,12 @@ class ToolCalls:
             effects.append(CancelTool(picked.call_id))
             effects.append(self._told_failure(picked, "cancelled", picked.ref))
         for picked in turn.batch if turn is not None else []:
+            if picked.browser_owned and picked.output is None:
+                effects.append(self._browsers_end(picked, "cancelled", now))
             if picked.service_call_id and not picked.sent:
                 picked.sent = True
                 output = self._setup.for_model["cancelled"]
-                effects.append(self.output_item(picked.service_call_id, output))
+                effects.append(self._output_item(picked.service_call_id, output))
         return effects
 
     def outputs(self, turn: Turn) -> list[Effect]:
@@ -137,17 +158,17 @@ class ToolCalls:
                 continue
             picked.sent = True
             if picked.service_call_id:
-                effects.append(self.output_item(picked.service_call_id, picked.output))
+                effects.append(self._output_item(picked.service_call_id, picked.output))
             else:
-                effects.append(SendItem(self.message(picked.output)))
+                effects.append(SendItem(self._message(picked.output)))
         return effects
 
-    def message(self, text: str) -> Mapping[str, Any]:
-        """A hidden user message of one `input_text`."""
+    def _message(self, text: str) -> Mapping[str, Any]:
+        """A user message of one `input_text`, for the model only."""
         content = [{"type": "input_text", "text": text}]
         return {"id": self._setup.new_id("item"), "type": "message", "role": "user", "content": content}
 
-    def _picked(self, turn: Turn, chosen: Chosen, generation: int) -> Picked:
+    def _picked(self, turn: Turn, chosen: Chosen, generation: int, now: float) -> Picked:
         native = isinstance(chosen, FunctionCall)
         turn.picks += 1
         return Picked(
@@ -159,24 +180,25 @@ class ToolCalls:
             name="" if isinstance(chosen, Malformed) else chosen.name[:NAME_LIMIT],
             selection="native" if native else "marker",
             generation=generation,
+            picked_at=now,
         )
 
     def _arguments(self, chosen: Chosen) -> tuple[str, str] | None:
         return None if isinstance(chosen, Malformed) else self._setup.canonical(chosen.arguments)
 
-    def _row(self, turn: Turn, picked: Picked, arguments: tuple[str, str] | None, now: float) -> CallOpened:
+    def _row(self, turn: Turn, picked: Picked, source: str, arguments: tuple[str, str] | None) -> CallOpened:
         return CallOpened(
             call_id=picked.call_id,
             conversation_id=self._setup.conversation_id,
             turn_id=turn.turn_id,
             sequence=picked.sequence,
-            source=self._setup.server_tools.get(picked.name, ""),
+            source=source,
             selection=picked.selection,
             name=picked.name,
             arguments=arguments[0] if arguments is not None else None,
             argument_digest=arguments[1] if arguments is not None else "",
             generation=picked.generation,
-            at=now,
+            at=picked.picked_at,
         )
 
     def _objection(self, chosen: Chosen, arguments: object) -> str:
@@ -188,11 +210,24 @@ class ToolCalls:
             return "unknown_tool"
         return ""
 
-    def _refuse(self, picked: Picked, code: str, now: float) -> list[Effect]:
-        ref = self._setup.new_id("ref")
+    def _refuse(self, picked: Picked, now: float) -> list[Effect]:
+        code, ref = picked.code, self._setup.new_id("ref")
         picked.output = self._setup.for_model[code]
         closed = CallClosed(picked.call_id, "failed", now, 0, code, len(picked.output), ref=ref)
         return [Keep(closed), self._told_failure(picked, code, ref)]
+
+    def _browsers_end(self, picked: Picked, code: str, now: float) -> Keep:
+        ref = self._setup.new_id("ref") if code else ""
+        status, spent = "failed" if code else "completed", int((now - picked.picked_at) * 1000)
+        size = len(picked.output or "")
+        return Keep(CallClosed(picked.call_id, status, now, spent, code, size, ref=ref))
+
+    def _source(self, picked: Picked) -> str:
+        own = BROWSER if picked.name in self._setup.browser_tools else ""
+        return self._setup.server_tools.get(picked.name, own)
+
+    def _is_known(self, name: str) -> bool:
+        return name in self._setup.server_tools or name in self._setup.browser_tools
 
     def _started(self, picked: Picked) -> Tell:
         label = self._setup.labels.get(picked.name, picked.name.replace("_", " ").capitalize())
@@ -214,7 +249,7 @@ class ToolCalls:
     def _told_failure(self, picked: Picked, code: str, ref: str) -> Tell:
         fields = {
             "call_id": picked.call_id,
-            "name": "" if code == "unknown_tool" else picked.name,
+            "name": picked.name if self._is_known(picked.name) else "",
             "turn": picked.turn_index,
             "code": code,
             "message": self._setup.for_caller[code],
@@ -222,7 +257,6 @@ class ToolCalls:
         }
         return Tell("vocero.tool.failed", fields)
 
-    def output_item(self, service_call_id: str, output: str) -> SendItem:
-        """The answer to one native call."""
+    def _output_item(self, service_call_id: str, output: str, shown: bool = False) -> SendItem:
         item = {"id": self._setup.new_id("item"), "type": "function_call_output"}
-        return SendItem({**item, "call_id": service_call_id, "output": output})
+        return SendItem({**item, "call_id": service_call_id, "output": output}, shown)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from conversations.core.policy import Allowance, Setup
 from conversations.core.records import TurnClosed, TurnOpened
@@ -14,7 +16,7 @@ class Picked:
     """A tool that the model picked in this turn, and what became of it.
 
     `service_call_id` is empty for a marker. `output` is the exact text for the model once there is one; with
-    `sent` the model has it.
+    `sent` the model has it. `code` says why it was refused.
     """
 
     call_id: str
@@ -25,7 +27,9 @@ class Picked:
     name: str
     selection: str
     generation: int
+    picked_at: float
     browser_owned: bool = False
+    code: str = ""
     digest: str = ""
     output: str | None = None
     sent: bool = False
@@ -35,7 +39,11 @@ class Picked:
 
 @dataclass(slots=True)
 class Turn:
-    """`batch` holds the calls that the next response waits for; after `last` no tool may be picked."""
+    """`batch` holds the calls that the next response waits for; after `last` no tool may be picked.
+
+    `wished` are the options with which the browser asked for the answer to its own calls. With `owed` the
+    caller has nothing yet of the answer that is due.
+    """
 
     turn_id: str
     index: int
@@ -47,12 +55,19 @@ class Turn:
     answered_at: float | None = None
     answer: Answer = field(default_factory=Answer)
     batch: list[Picked] = field(default_factory=list)
+    wished: Mapping[str, Any] | None = None
     picks: int = 0
     responded: bool = False
+    owed: bool = True
     cut: bool = False
-    browser_asked: bool = False
     last: bool = False
     malformed: bool = False
+
+    @property
+    def awaits_browser(self) -> bool:
+        """Whether the browser has still to answer a call of its own, or to ask for what follows."""
+        owned = [picked for picked in self.batch if picked.browser_owned]
+        return any(picked.output is None for picked in owned) or (bool(owned) and self.wished is None)
 
     def opened(self, setup: Setup) -> TurnOpened:
         return TurnOpened(self.turn_id, setup.conversation_id, self.index, self.origin, self.started_at)

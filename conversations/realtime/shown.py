@@ -24,8 +24,8 @@ def frame(effect: fx.Effect, event_id: str) -> str:
             return passed
         case fx.ShowDelta(original, delta):
             return _with_delta(original, delta)
-        case fx.ShowCut(original, kept, hidden):
-            return _cut(original, kept, hidden)
+        case fx.ShowCut(original, kept, hidden, after):
+            return _cut(original, kept, hidden, after)
         case fx.Tell("error", fields):
             return error(fields, event_id)
         case fx.Tell(name, fields):
@@ -77,11 +77,18 @@ def _with_delta(original: str, delta: str) -> str:
     return json.dumps(event, ensure_ascii=False)
 
 
-def _cut(original: str, kept: Mapping[tuple[str, int], str], hidden: frozenset[str]) -> str:
+def _cut(
+    original: str,
+    kept: Mapping[tuple[str, int], str],
+    hidden: frozenset[str],
+    after: tuple[str, str | None] | None,
+) -> str:
     event = whole(original)
+    if after is not None and event.get("previous_item_id") == after[0]:
+        event["previous_item_id"] = after[1]
     if isinstance(event.get("response"), dict):
         listed = event["response"].get("output") or []
-        output = [item for item in listed if str(item.get("id") or "") not in hidden]
+        output = [item for item in listed if not _is_hidden(item, hidden)]
         spoken = [_cut_item(item, kept) for item in output]
         event["response"]["output"] = [item for item in spoken if item.get("content") != []]
     if isinstance(event.get("item"), dict):
@@ -95,9 +102,14 @@ def _cut(original: str, kept: Mapping[tuple[str, int], str], hidden: frozenset[s
     return json.dumps(event, ensure_ascii=False)
 
 
+def _is_hidden(item: Mapping[str, Any], hidden: frozenset[str]) -> bool:
+    return item.get("type") == "function_call" and str(item.get("id") or "") in hidden
+
+
 def _cut_item(item: dict[str, Any], kept: Mapping[tuple[str, int], str]) -> dict[str, Any]:
+    """The item with the words that passed; what the caller said is no secret."""
     content = item.get("content")
-    if item.get("type") != "message" or not isinstance(content, list):
+    if item.get("type") != "message" or item.get("role") == "user" or not isinstance(content, list):
         return item
     item_id = str(item.get("id") or "")
     parts = [_cut_part(part, kept.get((item_id, index), "")) for index, part in enumerate(content)]

@@ -50,7 +50,6 @@ MISSHAPEN = (AttributeError, KeyError, TypeError, ValueError, OverflowError)
 # Events that the browser may see as they are.
 PASSING = frozenset(
     {
-        "input_audio_buffer.committed",
         "input_audio_buffer.cleared",
         "input_audio_buffer.timeout_triggered",
         "conversation.item.input_audio_transcription.delta",
@@ -98,8 +97,9 @@ def encode(effect: fx.Effect, event_id: str, plain_instructions: str | None = No
     match effect:
         case fx.SendItem(item):
             event = {"type": "conversation.item.create", "item": item}
-        case fx.CreateResponse(options, last):
+        case fx.CreateResponse(options, last, own_id):
             event = {"type": "response.create", "response": _response(options, last, plain_instructions)}
+            event_id = own_id or event_id
         case fx.CancelResponse(response_id):
             event = {"type": "response.cancel", "response_id": response_id}
         case fx.Truncate(item_id, content_index, audio_end_ms):
@@ -156,6 +156,19 @@ def _audio(frame: str) -> e.AudioDelta:
 Reader = Callable[[dict[str, Any], str], "tuple[e.Event | SessionUpdated, ...]"]
 
 
+def _speech_started(event: dict[str, Any], frame: str) -> tuple[e.Event, ...]:
+    return (e.SpeechStarted(frame, str(event.get("item_id") or "")),)
+
+
+def _speech_stopped(event: dict[str, Any], frame: str) -> tuple[e.Event, ...]:
+    return (e.SpeechStopped(frame, str(event.get("item_id") or "")),)
+
+
+def _committed(event: dict[str, Any], frame: str) -> tuple[e.Event, ...]:
+    item_id, previous = str(event.get("item_id") or ""), str(event.get("previous_item_id") or "")
+    return (e.Committed(item_id, previous, frame),)
+
+
 def _heard(event: dict[str, Any], frame: str) -> tuple[e.Event, ...]:
     text = event.get("transcript")
     return (e.Heard(str(event.get("item_id") or ""), text if isinstance(text, str) else None, frame),)
@@ -172,14 +185,18 @@ def _text_done(event: dict[str, Any], frame: str) -> tuple[e.Event, ...]:
 
 
 def _structure(event: dict[str, Any], frame: str) -> tuple[e.Event, ...]:
-    return (e.Structure(*_place(event), frame),)
+    response_id, item_id = _place(event)
+    part = event.get("part")
+    text = _text(part) if isinstance(part, dict) else ""
+    texts = ((item_id, int(event.get("content_index") or 0), text),) if text else ()
+    return (e.Structure(response_id, item_id, frame, texts=texts),)
 
 
 def _output_item(event: dict[str, Any], frame: str) -> tuple[e.Event, ...]:
     item = event["item"]
     response_id, item_id = str(event.get("response_id") or ""), str(item.get("id") or "")
     if item.get("type") != "function_call":
-        return (e.Structure(response_id, item_id, frame),)
+        return (e.Structure(response_id, item_id, frame, texts=_texts(item)),)
     shape = e.Structure(response_id, item_id, frame, of_call=True, name=str(item.get("name") or ""))
     if event["type"] == "response.output_item.added":
         return (shape,)
@@ -227,14 +244,30 @@ def _response_done(event: dict[str, Any], frame: str) -> tuple[e.Event, ...]:
     finished = response.get("status") == "completed"
     told = tuple(_call(response_id, item) for item in output if item.get("type") == "function_call")
     status = str(response.get("status") or "")
+    texts = tuple(text for item in output for text in _texts(item))
     kept = _without_orders(event, frame)
-    return (e.ResponseDone(response_id, status, code, told if finished else (), kept, told),)
+    return (e.ResponseDone(response_id, status, code, told if finished else (), kept, told, texts),)
 
 
 def _item_echo(event: dict[str, Any], frame: str) -> tuple[e.Event, ...]:
     item = event["item"]
     item_id, item_kind, role, name = (str(item.get(key) or "") for key in ("id", "type", "role", "name"))
-    return (e.ItemEcho(item_id, item_kind, role, name, frame),)
+    previous, asked = str(event.get("previous_item_id") or ""), event["type"].endswith(".retrieved")
+    texts = _texts(item) if role == "assistant" else ()
+    return (e.ItemEcho(item_id, item_kind, role, name, frame, previous, asked, texts),)
+
+
+def _texts(item: Mapping[str, Any]) -> tuple[e.Text, ...]:
+    """The words of a message, by content part."""
+    content = item.get("content")
+    if not isinstance(content, list):
+        return ()
+    texts = [(index, _text(part)) for index, part in enumerate(content) if isinstance(part, dict)]
+    return tuple((str(item.get("id") or ""), index, text) for index, text in texts if text)
+
+
+def _text(part: Mapping[str, Any]) -> str:
+    return str(part.get("transcript") or part.get("text") or "")
 
 
 def _error(event: dict[str, Any], frame: str) -> tuple[e.Event, ...]:
@@ -248,8 +281,9 @@ def _place(event: Mapping[str, Any]) -> tuple[str, str]:
 
 
 _READERS: Mapping[str, Reader] = {
-    "input_audio_buffer.speech_started": lambda _event, frame: (e.SpeechStarted(frame),),
-    "input_audio_buffer.speech_stopped": lambda _event, frame: (e.SpeechStopped(frame),),
+    "input_audio_buffer.speech_started": _speech_started,
+    "input_audio_buffer.speech_stopped": _speech_stopped,
+    "input_audio_buffer.committed": _committed,
     "conversation.item.input_audio_transcription.completed": _heard,
     "conversation.item.input_audio_transcription.failed": _heard,
     "response.created": _response_created,

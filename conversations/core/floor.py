@@ -1,0 +1,142 @@
+"""Who has the floor: the turn that runs, those just before it, and what happens when it changes."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+
+from conversations.core.effects import ClearTimer, Effect, Keep, SendItem, Tell
+from conversations.core.output import Output
+from conversations.core.policy import Setup
+from conversations.core.responses import CANCEL_TIMER, Responses
+from conversations.core.toolcalls import ToolCalls
+from conversations.core.transcript import Said
+from conversations.core.turns import Turn, open_turn
+from conversations.core.utterances import Utterance, Utterances
+
+BROWSER_OUTPUT = "browser-output"
+PAST = 12
+
+
+class Floor:
+    """What both sides of a call share. Old work is recognised by `generation`: every change raises it."""
+
+    def __init__(self, setup: Setup) -> None:
+        self.setup = setup
+        self.responses = Responses(self._new_event_id)
+        self.tools = ToolCalls(setup)
+        self.output = Output(setup)
+        self.utterances = Utterances()
+        self.turn: Turn | None = None
+        self.past: deque[Turn] = deque(maxlen=PAST)
+        self.moved_at = 0.0
+        self.generation = 0
+        self._next_index = setup.next_turn
+        self._recalled: list[Said] = []
+
+    @property
+    def history(self) -> list[Said]:
+        """What was said and heard in the last turns, oldest first, as far as is known by now."""
+        said = list(self._recalled)
+        for turn in self.past:
+            said.append(Said("caller", turn.caller_text))
+            said.append(Said("assistant", turn.answer.heard(turn.cut)))
+        return [one for one in said if one.text][-2 * PAST :]
+
+    def recall(self, history: Sequence[Said]) -> None:
+        """Begins with this history."""
+        self._recalled = list(history)[-2 * PAST :]
+        self.past.clear()
+
+    def open(self, origin: str, now: float) -> tuple[Turn, list[Effect]]:
+        """A new turn has the floor; none may have it. A `voice` turn is that of the open utterance."""
+        turn, opened = self._open(origin, self.utterances.open if origin == "voice" else None, now)
+        self.turn, self.moved_at = turn, now
+        return turn, opened
+
+    def note_aside(
+        self, utterance: Utterance | None, outcome: str, text: str, now: float
+    ) -> tuple[Turn, list[Effect]]:
+        """A turn that never had the floor: said, but talked over before anything came of it."""
+        turn, opened = self._open("voice", utterance, now)
+        turn.caller_text = text
+        self.past.append(turn)
+        return turn, [*opened, Keep(turn.closed(outcome, now))]
+
+    def interrupt(self, outcome: str, now: float, code: str = "", ref: str = "") -> list[Effect]:
+        """Everything that runs becomes old: stopped, answered, unheard."""
+        self.generation += 1
+        turn = self.turn
+        unanswered = turn.origin == "voice" and not turn.responded if turn else self.utterances.unanswered
+        cancelled = self.responses.cancel(unanswered)
+        effects = [*cancelled, *self.output.shut(), *self.tools.cancel(turn, now)]
+        if self.utterances.unanswered:
+            self.utterances.give_up(outcome)
+        # Playback runs behind the service: what was closed just now may not have been heard to its end.
+        for one in (turn, self.past[-1] if self.past else None):
+            if one is not None:
+                one.cut = True
+        return [*effects, *self.close(outcome, now, code, ref)]
+
+    def close(self, outcome: str, now: float, code: str = "", ref: str = "") -> list[Effect]:
+        """The turn, if one has the floor, ends."""
+        turn, self.turn = self.turn, None
+        if turn is None:
+            return []
+        self.past.append(turn)
+        return [Keep(turn.closed(outcome, now, code, ref)), ClearTimer(BROWSER_OUTPUT)]
+
+    def fail(self, code: str, now: float, cause: str = "") -> list[Effect]:
+        """The turn ends with an apology in writing, under a reference that the operator finds."""
+        ref = self.setup.new_id("ref")
+        fields = {"code": code, "message": self.setup.for_caller[code], "ref": ref}
+        return [*self.interrupt("failed", now, cause or code, ref), Tell("error", fields)]
+
+    def advance(self) -> list[Effect]:
+        """Last result in: all outputs in the order of the picks, then one request for the answer."""
+        turn = self.turn
+        if turn is None or not turn.batch or self.responses.audible:
+            return []
+        if any(picked.output is None and not picked.browser_owned for picked in turn.batch):
+            return []
+        effects = self.tools.outputs(turn)
+        if turn.awaits_browser:
+            return effects
+        options, turn.wished = turn.wished, None
+        turn.batch.clear()
+        turn.owed, turn.last = True, turn.allowance.spent
+        return [*effects, *self.responses.want(options, turn.last), ClearTimer(BROWSER_OUTPUT)]
+
+    def sent(self, effect: SendItem) -> list[Effect]:
+        """An item goes to the service; what follows from that."""
+        item_id = effect.item["id"]
+        if effect.shown:
+            self.output.reveal(item_id)
+        else:
+            self.output.hide(item_id)
+        return self.responses.item_sent(item_id)
+
+    def turn_with(self, item_id: str) -> Turn | None:
+        """The turn whose answer holds that item, as far back as is known."""
+        for turn in (self.turn, *reversed(self.past)):
+            if turn is not None and turn.answer.sent_ms(item_id) is not None:
+                return turn
+        return None
+
+    def lose_service(self) -> list[Effect]:
+        """The service's session is gone, with every response, item and utterance in it."""
+        self.responses = Responses(self._new_event_id)
+        self.output = Output(self.setup)
+        self.utterances = Utterances()
+        self.tools.forget_service()
+        return [ClearTimer(CANCEL_TIMER)]
+
+    def _open(self, origin: str, utterance: Utterance | None, now: float) -> tuple[Turn, list[Effect]]:
+        turn = open_turn(self.setup, self._next_index, origin, utterance.began_at if utterance else now)
+        self._next_index += 1
+        if utterance is not None:
+            utterance.turn, turn.caller_done_at = turn, utterance.ended_at
+        return turn, [Keep(turn.opened(self.setup))]
+
+    def _new_event_id(self) -> str:
+        return self.setup.new_id("event")

@@ -1,0 +1,164 @@
+"""The speech service's side of a call: its responses, the tools that it picks, its echoes and complaints."""
+
+from __future__ import annotations
+
+from conversations.core import events as e
+from conversations.core.effects import Effect, SetTimer, Tell
+from conversations.core.floor import BROWSER_OUTPUT, Floor
+from conversations.core.gate import Passed
+from conversations.core.output import OutputEvent
+from conversations.core.responses import BENIGN
+from conversations.core.toolcalls import Chosen
+from conversations.core.turns import Turn
+
+CODE_LIMIT = 40
+
+
+class ServiceSide:
+    """One method for each event. A response may come unannounced, and in any order with the others."""
+
+    def __init__(self, floor: Floor) -> None:
+        self._floor = floor
+
+    def answered(self, event: OutputEvent, now: float) -> list[Effect]:
+        """Something of a response, announced or not."""
+        effects = self._begin(event.response_id, now)
+        if self._floor.output.turn_of(event.response_id) is None:
+            if isinstance(event, e.Structure):
+                self._floor.output.hide(event.item_id)
+            return effects
+        return [*effects, *self.passed(event.response_id, self._floor.output.take(event), now)]
+
+    def passed(self, response_id: str, passed: Passed, now: float) -> list[Effect]:
+        """What of a response may be heard is heard; a marker that it completed is a pick."""
+        turn = self._floor.output.turn_of(response_id)
+        if turn is None:
+            return []
+        if passed.effects:
+            self._floor.moved_at = now
+            if self._floor.output.spoke(response_id):
+                turn.owed, turn.answered_at = False, turn.answered_at or now
+        if passed.selection is None or turn is not self._floor.turn:
+            return list(passed.effects)
+        cancelled = self._floor.responses.cancel_one(response_id)
+        return [*passed.effects, *cancelled, *self._pick(turn, passed.selection, now)]
+
+    def function_call(self, event: e.FunctionCall, now: float) -> list[Effect]:
+        floor = self._floor
+        if not floor.tools.first_told(event):
+            return []
+        effects = self._begin(event.response_id, now)
+        is_browsers = floor.output.is_browsers(event.name)
+        turn = floor.output.turn_of(event.response_id)
+        current = turn is not None and turn is floor.turn
+        if not is_browsers or not current:
+            floor.output.own(event)
+        if turn is None or not current:
+            turn, opened = self._turn_of_stale(turn, now)
+            refused = floor.tools.refuse_stale(turn, event, floor.generation, now)
+            return [*effects, *opened, *refused]
+        if is_browsers:
+            return [*effects, *self._pick_browsers(turn, event, now)]
+        return [*effects, *self._pick(turn, event, now)]
+
+    def response_done(self, event: e.ResponseDone, now: float) -> list[Effect]:
+        floor, effects = self._floor, list[Effect]()
+        if self._is_about_nothing(event):
+            return floor.responses.finished(event.response_id)
+        for call in event.calls:
+            effects.extend(self.function_call(call, now))
+        effects.extend(self._begin(event.response_id, now))
+        turn = floor.output.turn_of(event.response_id)
+        if turn is None:
+            return [*effects, *floor.responses.finished(event.response_id)]
+        if event.status == "cancelled" and turn is floor.turn:
+            effects.extend(self._cancelled(event, now))
+        effects.extend(self.passed(event.response_id, floor.output.finish(event.response_id), now))
+        effects.append(floor.output.done(event))
+        effects.extend(floor.responses.finished(event.response_id))
+        return [*effects, *self._after_response(turn, event, now)]
+
+    def item_echo(self, event: e.ItemEcho, now: float) -> list[Effect]:
+        self._floor.responses.item_acknowledged(event.item_id)
+        return list(self._floor.output.echo(event).effects)
+
+    def service_error(self, event: e.ServiceError, now: float) -> list[Effect]:
+        failed, effects = self._floor.responses.refused(event.event_id, event.code)
+        if event.code in BENIGN:
+            return effects
+        if failed and self._floor.turn is not None:
+            return [*effects, *self._floor.fail("response_failed", now, _audited(event.code))]
+        ref = self._floor.setup.new_id("ref")
+        message = self._floor.setup.for_caller["service_error"]
+        return [*effects, Tell("error", {"code": event.code, "message": message, "ref": ref})]
+
+    def _begin(self, response_id: str, now: float) -> list[Effect]:
+        """A response that is seen for the first time, announced or not, is heard or stays unheard."""
+        floor = self._floor
+        if floor.output.turn_of(response_id) is not None:
+            return []
+        heard, effects = floor.responses.started(response_id)
+        if not heard:
+            return effects
+        turn = floor.turn
+        if turn is None:
+            turn, opened = floor.open("voice", now)
+            effects.extend(opened)
+        floor.moved_at, turn.responded = now, True
+        floor.output.open(response_id, turn)
+        return effects
+
+    def _is_about_nothing(self, event: e.ResponseDone) -> bool:
+        """The end of a response without anything in it, of which nobody knows and for which nobody waits."""
+        floor = self._floor
+        waited_for = floor.turn is not None or floor.responses.busy or floor.utterances.open is not None
+        known = floor.output.turn_of(event.response_id) is not None
+        return not (waited_for or known or event.calls or event.status == "failed")
+
+    def _cancelled(self, event: e.ResponseDone, now: float) -> list[Effect]:
+        """Where it was not cancelled by us, the service has heard the caller before it says so."""
+        if self._floor.responses.is_doomed(event.response_id):
+            return []
+        return self._floor.interrupt("interrupted", now)
+
+    def _after_response(self, turn: Turn, event: e.ResponseDone, now: float) -> list[Effect]:
+        floor = self._floor
+        if turn is not floor.turn:
+            return []
+        if event.status == "failed" and not floor.responses.expecting:
+            return floor.fail("response_failed", now, _audited(event.code))
+        if turn.batch:
+            return floor.advance()
+        if floor.responses.expecting:
+            return []
+        return floor.fail("no_answer", now) if turn.owed else floor.close("done", now)
+
+    # ---- picks
+
+    def _pick(self, turn: Turn, chosen: Chosen, now: float) -> list[Effect]:
+        """One pick; one that comes after the last, or a second malformed one, ends the turn in words."""
+        effects = self._floor.tools.pick(turn, chosen, self._floor.generation, now)
+        malformed = turn.batch[-1].code == "malformed_selection"
+        hopeless = malformed and turn.malformed
+        turn.malformed = turn.malformed or malformed
+        return self._unless_hopeless(turn, effects, "malformed_selection" if hopeless else "", now)
+
+    def _pick_browsers(self, turn: Turn, event: e.FunctionCall, now: float) -> list[Effect]:
+        effects = self._floor.tools.pick_browsers(turn, event, self._floor.generation, now)
+        effects.append(SetTimer(BROWSER_OUTPUT, self._floor.setup.limits.browser_output))
+        return self._unless_hopeless(turn, effects, "", now)
+
+    def _unless_hopeless(self, turn: Turn, effects: list[Effect], code: str, now: float) -> list[Effect]:
+        code = "call_limit" if turn.last else code
+        return [*effects, *self._floor.fail(code, now)] if code else effects
+
+    def _turn_of_stale(self, turn: Turn | None, now: float) -> tuple[Turn, list[Effect]]:
+        """The turn in whose record a late call is noted: its own, the last one, or one of its own."""
+        if turn is None and not self._floor.past:
+            return self._floor.note_aside(None, "interrupted", "", now)
+        return turn or self._floor.past[-1], []
+
+
+def _audited(code: str) -> str:
+    """The service's own code for the record, where it is one."""
+    return code if code.replace("_", "").isalnum() and len(code) <= CODE_LIMIT else ""
