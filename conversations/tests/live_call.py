@@ -10,6 +10,7 @@ from conversations.realtime import endings
 from conversations.realtime.session import Call, Ports, Session
 from conversations.realtime.toolrun import NotRecorded
 from conversations.tests import speech_events as ga
+from conversations.tests.screen import Screen
 from conversations.tests.speech_events import Calls
 from tools.catalog import Offer
 from tools.testing import MemorySource, a_caller, a_tool, answers, offer_of
@@ -54,12 +55,14 @@ class SlowTool:
         return await answers(OXYGEN)(arguments, context)
 
 
-class LiveCall:
+class LiveCall(Screen):
     """`async with` it: the call runs inside, and nothing of it is left afterwards."""
 
+    patience = 1000.0  # of virtual time
+
     def __init__(self, service, source=None, offer=None, **call):
+        super().__init__()
         self.service = service
-        self.frames = []
         self.records = []
         self.unauthorized = 0
         self.send_gate = None
@@ -67,8 +70,6 @@ class LiveCall:
         self.alone = True
         self._source, self._offer = source, offer
         self._ids = count(1)
-        self._taken = 0
-        self._shown = asyncio.Event()
         values = {"caller": a_caller(), "caller_name": "Ada Admin", "plain": False, "selection": "auto"}
         values |= {"conversation_id": "c-1", "expires_at": "2026-08-05T12:00:00+00:00", "tool_timeout": 30.0}
         self.session = Session(Call(**{**values, **call}), self._ports())
@@ -99,8 +100,7 @@ class LiveCall:
     async def _send(self, frame):
         if self.send_gate is not None:
             await self.send_gate.wait()
-        self.frames.append(json.loads(frame))
-        self._shown.set()
+        self.show(frame)
 
     async def _discover(self):
         if self._offer is not None:
@@ -126,36 +126,12 @@ class LiveCall:
         if answer:
             self.send("response.create")
 
-    async def shown(self, kind):
-        """The next event of this kind that the browser is shown."""
-        while True:
-            for number in range(self._taken, len(self.frames)):
-                if self.frames[number]["type"] == kind:
-                    self._taken = number + 1
-                    return self.frames[number]
-            self._shown.clear()
-            await self._shown.wait()
-
     async def ready(self):
         """The connection to the service, once the call can begin."""
         await self.shown("session.created")
         line = self.service.lines[-1]
-        line._taken = len(line.sent)
+        line.skip()
         return line
-
-    def shown_of(self, kind):
-        return [frame for frame in self.frames if frame["type"] == kind]
-
-    def kinds(self):
-        return [frame["type"] for frame in self.frames]
-
-    def text(self):
-        """The assistant's words as the browser has them, of all answers so far."""
-        kinds = ("response.output_audio_transcript.delta", "response.output_text.delta")
-        return "".join(frame["delta"] for frame in self.frames if frame["type"] in kinds)
-
-    def everything(self):
-        return json.dumps(self.frames)
 
     # ---- what the caller does with their voice
 
