@@ -30,7 +30,6 @@ class Hearing:
 
     def guess(self, utterance: Utterance, prompt: str | None) -> None:
         """Begin with what may turn out to be the whole utterance."""
-        self.forget()
         if self._engine.can_hear:
             work = self._engine.transcribe(utterance.pcm, utterance.rate, prompt or "")
             self._guess = asyncio.ensure_future(work)

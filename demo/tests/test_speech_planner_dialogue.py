@@ -211,12 +211,12 @@ def test_a_choice_within_a_chain_is_put_to_the_caller_and_goes_on_from_there():
     assert words == "Welcome."
 
 
-def test_a_chain_that_leads_nowhere_ends():
+def test_a_question_makes_four_calls_at_most():
     items = [user("Read the transcript of the latest episode.")]
     for number in range(4):
         items += [
             call("list_podcasts", {}, f"c{number}"),
-            output(labelled("list_podcasts", {}), f"c{number}"),
+            output(labelled("list_podcasts", CHAIN_RESULTS["list_podcasts"]), f"c{number}"),
         ]
     assert isinstance(decided(*items, tools=CHAIN), Say)
 

@@ -1,5 +1,6 @@
 """The speech service over a real socket, without models: the order of events, turns, and what is refused."""
 
+import asyncio
 import json
 
 from demo.tests.speech_caller import (
@@ -69,6 +70,7 @@ async def test_a_spoken_question_without_a_tool_is_answered_in_the_order_of_ga(s
         await caller.append(turn())
         events = await caller.until("response.done")
         assert kinds(events) == SPOKEN_TURN + SPOKEN_ANSWER
+        assert recognizer.heard == 1
         assert len({event["event_id"] for event in events}) == len(events)
 
 
@@ -142,6 +144,27 @@ async def test_speaking_over_an_answer_cancels_it_and_nothing_of_it_follows(unhu
         answer = await caller.until("response.done")
         assert ended["id"] not in json.dumps(answer)
         assert said(answer) == "Okay."
+
+
+async def test_nothing_of_a_cancelled_answer_is_made_in_the_background(unhurried):
+    async with calling(unhurried) as caller:
+        await begin_long_answer(caller)
+        await caller.send("response.cancel")
+        cancelled = (await caller.until("response.done"))[-1]["response"]["id"]
+        await begin_long_answer(caller)
+        for _ in range(5):
+            assert cancelled not in json.dumps(await caller.until("response.output_audio.delta"))
+
+
+async def test_sound_runs_no_further_ahead_than_it_may(unhurried):
+    clock = asyncio.get_running_loop().time
+    async with calling(unhurried) as caller:
+        began = clock()
+        await begin_long_answer(caller)
+        for _ in range(5):
+            await caller.until("response.output_audio.delta")
+        # Before the sixth piece lies a second of sound, of which 0.2 s may come at once.
+        assert clock() - began >= 0.8
 
 
 async def test_with_interruption_off_an_answer_goes_on_and_no_second_one_begins(unhurried, recognizer):
