@@ -166,9 +166,7 @@ def banner(ports: Ports, kept: Secrets, mode: str, logs: Path) -> str:
     """What the person needs: one address, one admin address with its login, three things to say."""
     address = f"http://127.0.0.1:{ports.server}/"
     light = (
-        "\n  Voice   light fallback: it hears no words, so type; answers come as text"
-        if mode == "light"
-        else ""
+        "\n  Voice   light fallback, without speech models: type your questions" if mode == "light" else ""
     )
     return (
         f"\nVocero is ready.\n\n"
