@@ -18,7 +18,7 @@ from conversations.tests.live_call import (
 )
 from conversations.tests.memory_speech import MemoryService
 from conversations.tests.speech_events import Fails, Says
-from conversations.tests.virtual_time import in_virtual_time
+from conversations.tests.virtual_time import in_virtual_time, seconds_pass
 from tools.catalog import Offer
 from tools.contract import ToolFailure
 from tools.testing import reference_data
@@ -166,7 +166,7 @@ async def test_a_backend_that_no_longer_knows_the_caller_is_told_once():
 @in_virtual_time
 async def test_a_caller_whom_the_backend_does_not_know_gets_no_session_at_the_service():
     async with LiveCall(MemoryService(), offer=Offer(unauthorized=True, error="x")) as call:
-        await asyncio.sleep(1)
+        await seconds_pass(1)
         assert call.unauthorized == 1
         assert call.service.lines == []
 
@@ -276,7 +276,7 @@ async def test_a_tool_within_its_own_limit_is_no_silence():
         await call.ready()
         call.types(QUESTION)
         await slow.started.wait()
-        await asyncio.sleep(40)
+        await seconds_pass(40)
         assert call.shown_of("error") == []
         slow.finish.set()
         await call.shown("vocero.tool.completed")

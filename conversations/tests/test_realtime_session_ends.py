@@ -17,7 +17,7 @@ from conversations.tests.live_call import (
 )
 from conversations.tests.memory_speech import MemoryService
 from conversations.tests.speech_events import Says
-from conversations.tests.virtual_time import in_virtual_time
+from conversations.tests.virtual_time import in_virtual_time, seconds_pass
 
 # ---- the beginning and the end of a call
 
@@ -246,7 +246,7 @@ async def test_a_loss_now_and_then_is_met_with_all_retries_again():
         await call.ready()
         for number in range(1, 9):
             line = await service.line(number)
-            await asyncio.sleep(60)
+            await seconds_pass(60)
             line.drop()
             await call.shown("vocero.speech.restored")
         assert not call.running.done()

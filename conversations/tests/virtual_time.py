@@ -46,3 +46,12 @@ def in_virtual_time(test):
             return runner.run(test(*args, **values))
 
     return run
+
+
+async def seconds_pass(seconds):
+    """Moves the clock on; only a virtual loop does that without waiting."""
+    loop = asyncio.get_running_loop()
+    assert isinstance(loop, VirtualLoop)
+    moved = loop.create_future()
+    loop.call_later(seconds, moved.set_result, None)
+    await moved
