@@ -264,8 +264,7 @@ def _looks_like_marker(held: str) -> bool:
 
 def _is_unfinished_marker(held: str) -> bool:
     """Whether held speech, with nothing after it, is rather the beginning of a marker than speech."""
-    brackets = len(held) - len(held.lstrip("<"))
-    return "_" in held or brackets > 1 or (brackets == 1 and len(held) > 3 and not _is_unfinished_tag(held))
+    return "_" in held or held.startswith("<<")
 
 
 def _is_unfinished_tag(held: str) -> bool:

@@ -115,9 +115,10 @@ class Machine:
 
     def _upstream_lost(self, _event: e.UpstreamLost, now: float) -> list[Effect]:
         floor = self._floor
-        told = (
-            floor.fail("connection_lost", now) if floor.turn is not None else floor.interrupt("failed", now)
-        )
+        if floor.turn is not None:
+            told = floor.fail("response_failed", now, "connection_lost")
+        else:
+            told = floor.interrupt("failed", now)
         return [*told, *self._caller.forget_questions(), *floor.lose_service()]
 
     def _end(self, _event: e.Ended, now: float) -> list[Effect]:
