@@ -19,6 +19,16 @@ from demo.children import Child, DemoFailure, Program, Stopped, end, start, wait
 ROOT = Path(__file__).resolve().parent.parent
 OPERATOR = "operator"
 SAY = ("What is the oxygen level in cage four?", "Give me my briefing.", "List the latest reports.")
+LABELS = {
+    "list_reports": "Looking through the reports",
+    "get_report": "Reading a report",
+    "list_insights": "Looking for insights",
+    "get_metric_history": "Reading the measurements",
+    "list_podcasts": "Looking through the podcasts",
+    "get_podcast": "Opening a podcast",
+    "read_podcast_transcript": "Reading a transcript",
+    "get_my_briefing": "Preparing your briefing",
+}
 LIMITS = {"portal": 60.0, "speech": 90.0, "server": 180.0}  # seconds; a first start on a slow machine
 
 
@@ -113,6 +123,7 @@ def server_environment(
         "S2S_MCP_URL": f"http://127.0.0.1:{ports.portal}/mcp",
         "S2S_UNSAFE_PHONE_SELECTOR": "true",
         "S2S_DEMO": "true",
+        "S2S_TOOL_LABELS": json.dumps({"en": LABELS}),
         "S2S_DEMO_BADGE": "Demo without speech models: type" if light else "Local speech",
     }
 
