@@ -13,7 +13,9 @@ django = get_asgi_application()
 from conversations.api.bodies import bounded  # noqa: E402
 from conversations.realtime.routing import websocket_urlpatterns  # noqa: E402
 from conversations.sweeper import sweeping  # noqa: E402
+from vocero.daphne_sockets import mended  # noqa: E402
 
 # Django refuses a large body itself, and in better words; this only keeps an endless one off the disk.
 http = bounded(django, limit=4 * settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
-application = sweeping(ProtocolTypeRouter({"http": http, "websocket": URLRouter(websocket_urlpatterns)}))
+websocket = mended(URLRouter(websocket_urlpatterns))
+application = sweeping(ProtocolTypeRouter({"http": http, "websocket": websocket}))

@@ -9,6 +9,8 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidURI
 
 OPEN_TIMEOUT = 8.0
+# A service that is still sending may not read our goodbye; it is cut off soon.
+CLOSE_TIMEOUT = 0.5
 MAX_FRAME = 16 * 1024 * 1024
 
 
@@ -61,7 +63,7 @@ async def dial(url: str, api_key: str, model: str) -> SpeechConnection:
             additional_headers=headers,
             compression=None,
             open_timeout=OPEN_TIMEOUT,
-            close_timeout=2,
+            close_timeout=CLOSE_TIMEOUT,
             max_size=MAX_FRAME,
             proxy=None,
             user_agent_header="Vocero",

@@ -38,6 +38,7 @@ log = structlog.get_logger(__name__)
 
 HEARTBEAT = 3.0
 EXPIRING = 60.0
+GOODBYE = 3.0
 DATABASE_AWAY = (DatabaseError, InterfaceError)
 
 PROCESS = uuid.uuid4().hex[:12]
@@ -265,10 +266,16 @@ class Relay:
     async def _say_goodbye(self, ending: Ending) -> None:
         if self._gone:
             return
-        if ending.error:
-            await self._send_while_there(endings.frame(ending, new_id("event")))
         try:
-            await self._close(ending.code)
+            # A client that does not read keeps its socket, but not the task that waits for it.
+            async with asyncio.timeout(GOODBYE):
+                if ending.error:
+                    await self._send_while_there(endings.frame(ending, new_id("event")))
+        except TimeoutError:
+            log.info("socket.unread", code=ending.code)
+        try:
+            async with asyncio.timeout(GOODBYE):
+                await self._close(ending.code)
         except (OSError, RuntimeError):
             log.debug("socket.gone", code=ending.code)
 

@@ -148,9 +148,10 @@ class SocketLine(Line):
     async def hang_up(self, code=1000):
         await self._connection.close(code)
 
-    async def flushed(self):
-        """Once everything said is on its way."""
-        await self._out.join()
+    async def gone(self):
+        """Once Vocero has ended the line."""
+        async with asyncio.timeout(self.patience):
+            await self.closed.wait()
 
     async def serve(self):
         writing = asyncio.create_task(self._write())
@@ -168,7 +169,6 @@ class SocketLine(Line):
         with suppress(ConnectionClosed):
             while True:
                 await self._connection.send(await self._out.get())
-                self._out.task_done()
 
 
 @asynccontextmanager

@@ -1,0 +1,78 @@
+"""What Daphne lacks for long calls: flow control, every close code, events of any size."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any
+
+App = Callable[[Any, Any, Any], Awaitable[None]]
+Send = Callable[[dict[str, Any]], Awaitable[None]]
+
+# Above what Vocero takes from a client, so that it can say so before it closes.
+RECEIVE_LIMIT = 2 * 1024 * 1024
+# The one close code outside of 1000 and 3000 to 4999 that Daphne can be made to send.
+_FAILED = 1011
+
+
+def mended(app: App) -> App:
+    """The application, with what its WebSockets miss where Daphne serves them."""
+
+    async def served(scope: Any, receive: Any, send: Any) -> None:
+        protocol = _protocol(send) if scope["type"] == "websocket" else None
+        await app(scope, receive, send if protocol is None else _Sender(protocol, send))
+
+    return served
+
+
+def _protocol(send: Any) -> Any:
+    """Daphne's protocol behind a `send` of its, None for any other server."""
+    bound = send.args[0] if isinstance(send, partial) and send.args else None
+    return bound if type(bound).__module__ == "daphne.ws_protocol" else None
+
+
+class _Sender:
+    """Sends at the pace at which the client reads; Twisted calls the three methods of a producer."""
+
+    def __init__(self, protocol: Any, send: Send) -> None:
+        self._protocol, self._send = protocol, send
+        self._flowing = asyncio.Event()
+        self._flowing.set()
+        protocol.maxMessagePayloadSize = max(protocol.maxMessagePayloadSize, RECEIVE_LIMIT)
+        protocol.maxFramePayloadSize = max(protocol.maxFramePayloadSize, RECEIVE_LIMIT)
+        protocol.transport.unregisterProducer()
+        protocol.transport.registerProducer(self, True)
+
+    async def __call__(self, message: dict[str, Any]) -> None:
+        if message["type"] == "websocket.close":
+            await self._close(message)
+        elif message["type"] == "websocket.send":
+            await self._flowing.wait()
+            await self._send_whole(message)
+        else:
+            await self._send(message)
+
+    def pauseProducing(self) -> None:  # noqa: N802  (Twisted's name)
+        self._flowing.clear()
+
+    def resumeProducing(self) -> None:  # noqa: N802
+        self._flowing.set()
+
+    def stopProducing(self) -> None:  # noqa: N802
+        self._flowing.set()
+
+    async def _send_whole(self, message: dict[str, Any]) -> None:
+        """Without the limit, which is meant for what clients send, and which would end the call."""
+        limit, self._protocol.maxMessagePayloadSize = self._protocol.maxMessagePayloadSize, 0
+        try:
+            await self._send(message)
+        finally:
+            self._protocol.maxMessagePayloadSize = limit
+
+    async def _close(self, message: dict[str, Any]) -> None:
+        code = message.get("code") or 1000
+        if code == 1000 or 3000 <= code <= 4999 or self._protocol.state != self._protocol.STATE_OPEN:
+            await self._send(message)
+        else:
+            self._protocol.sendCloseFrame(code=_FAILED)
