@@ -192,6 +192,11 @@ def test_words_that_a_response_is_told_to_say_are_said():
     assert spoken(order="Greet the caller.").startswith("Hello.")
 
 
+def test_instructions_that_merely_quote_something_are_no_order():
+    order = 'Answer in short sentences. When a tool fails, say so.\n\nContext: the page is called "Reports".'
+    assert spoken(user("Thanks."), order=order) == "You are welcome."
+
+
 MARKER = (
     "Be brief.\nTo use a tool write "
     '<<<VOCERO_MCP_CALL:NAME=tool_name,ARGUMENTS={"parameter":"value"}>>>\n'

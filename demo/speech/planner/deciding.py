@@ -18,7 +18,11 @@ from demo.speech.planner.tools import Call, Tool
 from demo.speech.planner.words import Question, stems
 
 MOST_CALLS = 4
-_ORDER = re.compile(r"\b(?:say|speak|tell|read)\b[^\"“]*[\"“](.+?)[\"”]", re.IGNORECASE | re.DOTALL)
+# Only instructions that are nothing but this order: longer ones may well quote something.
+_ORDER = re.compile(
+    r"\A\s*(?:please )?(?:say|speak|tell the caller)\b[^\"“]{0,120}[\"“](.+?)[\"”]\W*\Z",
+    re.IGNORECASE | re.DOTALL,
+)
 _MORE = re.compile(
     r"^\W*(?:yes\W+)?(?:please )?"
     r"(?:continue|go on|more|next(?: page)?|keep (?:going|reading)|read (?:on|more))\b.{0,12}$"
