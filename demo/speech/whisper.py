@@ -14,7 +14,7 @@ from demo.speech.resample import Samples, to_16k
 
 _RATE = 16000
 _WINDOW_SECONDS = 29
-# The model's own window is 30 s; a shorter one costs a half or a third, and serves turns well within it. Each:
+# The model's own window is 30 s; a shorter one costs a half or a third, and serves shorter turns. Each:
 # the longest turn, the window, and how many words in a row may not come twice: a short window tempts to it.
 _WINDOWS = ((8.0, 10, 3), (12.5, 15, 4), (30.0, 30, 4))
 _PROMPT_TOKENS = 120

@@ -166,6 +166,11 @@ def test_no_figure_is_ever_invented(data):
     assert figures(counted) <= figures(json.dumps(data))
 
 
+def test_a_long_result_is_cut_between_words_so_that_no_figure_is_halved():
+    words = spoken(*QUESTION, output(labelled(METRIC, "x" * 695 + " 239688 more")))
+    assert words == "x" * 695 + ". There is more than I can read out."
+
+
 def test_without_permission_to_call_it_says_so_and_still_speaks_results():
     assert spoken(user("List my podcasts."), may_call=False) == "I cannot look that up just now."
     items = (

@@ -75,7 +75,8 @@ def spoken(outcome: Outcome) -> str:
     words = _plain(_worded(outcome.data)) or "Nothing was found."
     if _has_speech(outcome.data) or len(words) <= _LONGEST:
         return words
-    return words[:_LONGEST].rsplit(". ", 1)[0].rstrip(".") + ". There is more than I can read out."
+    whole = words[:_LONGEST].rpartition(" ")[0]
+    return f"{whole.rsplit('. ', 1)[0].rstrip('.')}. There is more than I can read out."
 
 
 def _sentence(error: Mapping[str, Any]) -> str:
