@@ -93,12 +93,19 @@ def pytest_runtest_setup(item):
 
 
 def pytest_collection_modifyitems(config, items):
-    """On PostgreSQL run the tests that touch the database, without those that start servers of their own."""
-    if not ON_POSTGRES:
-        return
-    kept = [item for item in items if uses_database(item) and not any(map(item.get_closest_marker, NEEDS))]
+    kept = [item for item in items if (on_postgres(item) if ON_POSTGRES else on_sqlite(item))]
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
     items[:] = kept
+
+
+def on_sqlite(item):
+    """Everything but what only a database server can do."""
+    return not item.get_closest_marker("database_server")
+
+
+def on_postgres(item):
+    """What touches the database, without the tests that start servers of their own."""
+    return uses_database(item) and not any(map(item.get_closest_marker, NEEDS))
 
 
 def uses_database(item):

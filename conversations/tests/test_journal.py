@@ -374,9 +374,8 @@ async def test_after_its_end_a_journal_takes_nothing_and_the_next_one_does(conve
     await second.aclose()
 
 
+@pytest.mark.database_server
 async def test_a_connection_that_the_server_ended_is_replaced_case_106(journal, conversation):
-    if connection.vendor != "postgresql":
-        pytest.skip("only a database server ends connections")
     await journal.commit(turn_opened(conversation))
 
     @sync_to_async
