@@ -23,7 +23,7 @@ from conversations.tests.core_play import (
 )
 from conversations.tests.test_core_markers import chunked, pieces_of
 
-R = "resp_1"
+R = "first"
 
 
 @pytest.fixture
