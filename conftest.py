@@ -93,9 +93,9 @@ def pytest_runtest_setup(item):
 
 
 def pytest_collection_modifyitems(config, items):
-    kept = [item for item in items if (on_postgres(item) if ON_POSTGRES else on_sqlite(item))]
-    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
-    items[:] = kept
+    belongs = on_postgres if ON_POSTGRES else on_sqlite
+    config.hook.pytest_deselected(items=[item for item in items if not belongs(item)])
+    items[:] = filter(belongs, items)
 
 
 def on_sqlite(item):
