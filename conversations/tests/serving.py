@@ -51,6 +51,7 @@ class InThread(uvicorn.Server):
             ws_max_size=2 * 1024 * 1024,
             timeout_graceful_shutdown=3,
             lifespan="off",
+            proxy_headers=False,
             log_config=None,
         )
         super().__init__(config)
