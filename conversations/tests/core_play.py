@@ -246,6 +246,11 @@ class Play:
 
     # ---- what there is to look at
 
+    @property
+    def failures(self):
+        """The failed calls that the caller was told of: (name, code)."""
+        return [(f["name"], f["code"]) for name, f in self.told if name == "vocero.tool.failed"]
+
     def of(self, kind):
         return [effect for effect in self.sent if isinstance(effect, kind)]
 
@@ -285,6 +290,25 @@ class Play:
         """The turns that have ended, in the order in which they began."""
         ends = self.rows.turn_ends
         return [ends[turn_id][0] for turn_id in self.rows.turns if ends.get(turn_id)]
+
+
+R = "first"
+
+
+def a_question(**options):
+    """A typed question whose response has begun."""
+    play = Play(**options)
+    play.types("What about cage four?")
+    play.begins_response(R)
+    return play.look_away()
+
+
+def an_answer():
+    """The same with the answer being spoken, 1.2 seconds of it."""
+    play = a_question()
+    play.writes(R, "The oxygen is eight.")
+    play.sounds(R, 1_200)
+    return play.look_away()
 
 
 # ---- assertions

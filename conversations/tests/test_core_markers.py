@@ -1,6 +1,5 @@
 """The marker grammar: what is speech, what is a selection, what is malformed, in any pieces."""
 
-import itertools
 import json
 import time
 
@@ -18,6 +17,7 @@ from conversations.core.markers import (
     neutralise,
 )
 from conversations.tests.core_play import PROFILE, marker
+from conversations.tests.core_texts import TEXTS, chunked, pieces_of
 from tools.arguments import canonical
 
 WHOLE = marker(arguments="{}")
@@ -40,10 +40,6 @@ def selected(*pieces):
     assert speech == ""
     assert isinstance(chosen, Selection)
     return chosen
-
-
-def pieces_of(text, size):
-    return [text[start : start + size] for start in range(0, len(text), size)]
 
 
 @pytest.mark.parametrize("place", range(1, len(WHOLE)))
@@ -197,48 +193,6 @@ def test_a_name_and_arguments_have_limits():
 )
 def test_thinking_is_never_spoken_case_046(text, speech, size):
     assert read(*pieces_of(text, size)) == (speech, None)
-
-
-# ---- properties
-
-FRAGMENTS = st.sampled_from(
-    [
-        WHOLE,
-        marker("a", '{"x":"}>>>","y":{}}'),
-        marker("a", "{}", "APIPILOT_CALL"),
-        "<<<VOCERO_MCP_CALL:NAME=",
-        "<<<VOCERO",
-        "VOCERO_MCP_CALL",
-        "vocero_",
-        "Vocero",
-        "mcp_call",
-        "apıpilot_call",
-        "<",
-        "<<",
-        "<" * 33,
-        ">>>",
-        "<think>",
-        "</think>",
-        "<thinK>",
-        " ",
-        "\n",
-        '{"a":"',
-        "\\",
-        '"}',
-        ",ARGUMENTS={}",
-        "İ",
-    ]
-)
-TEXTS = st.lists(FRAGMENTS | st.text(max_size=6), max_size=7).map("".join)
-
-
-@st.composite
-def chunked(draw, texts=TEXTS):
-    """A text and one way to cut it into pieces."""
-    text = draw(texts)
-    cuts = sorted(draw(st.sets(st.integers(1, max(1, len(text) - 1)), max_size=12)))
-    edges = [0, *[cut for cut in cuts if cut < len(text)], len(text)]
-    return text, [text[start:end] for start, end in itertools.pairwise(edges)]
 
 
 @PROFILE
