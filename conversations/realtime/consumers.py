@@ -18,6 +18,7 @@ from conversations.realtime.relay import Knock, Relay
 
 log = structlog.get_logger(__name__)
 
+LEAVE_LIMIT = 8.0
 SUBPROTOCOL = "realtime"
 SECRET_SUBPROTOCOL = "openai-insecure-api-key."  # noqa: S105  (the prefix that OpenAI's clients use)
 
@@ -30,6 +31,7 @@ class RelayConsumer(AsyncWebsocketConsumer):
     # No channel of its own: one that cannot be made, because Redis is away, would refuse the socket.
     channel_layer_alias = ""
     relay: Relay | None = None
+    owner: asyncio.Task[None] | None = None
 
     async def dispatch(self, message: Mapping[str, Any]) -> None:
         # Channels hops to a thread before each message to close old database connections; received frames
@@ -50,17 +52,19 @@ class RelayConsumer(AsyncWebsocketConsumer):
         offered = self.scope.get("subprotocols") or []
         await self.accept(SUBPROTOCOL if SUBPROTOCOL in offered else None)
         self.relay = Relay(self._knock(headers, secret), self._send_text, self._close_code)
-        task = asyncio.create_task(self.relay.run())
-        _live.add(task)
-        task.add_done_callback(_live.discard)
+        self.owner = asyncio.create_task(self.relay.run())
+        _live.add(self.owner)
+        self.owner.add_done_callback(_live.discard)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         if self.relay is not None:
             self.relay.receive(text_data if text_data is not None else "")
 
     async def disconnect(self, code: int) -> None:
-        if self.relay is not None:
+        if self.relay is not None and self.owner is not None:
             self.relay.leave()
+            # A server that stops waits for this, and the call has its rows to close.
+            await asyncio.wait({self.owner}, timeout=LEAVE_LIMIT)
 
     async def _send_text(self, frame: str) -> None:
         await self.send(text_data=frame)
