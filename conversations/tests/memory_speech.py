@@ -1,7 +1,6 @@
 """The scripted speech service without a socket, for code in virtual time."""
 
 import asyncio
-import json
 
 from conversations.realtime.connection import SpeechUnavailable
 from conversations.tests.speech_script import Line, Script
@@ -50,7 +49,7 @@ class MemoryLine(Line):
 
     def say(self, *events):
         for event in events:
-            self._out.put_nowait(json.dumps(event))
+            self._out.put_nowait(self.framed(event))
 
     def drop(self):
         self.closed.set()

@@ -63,6 +63,9 @@ class Line:
     def say(self, *events):
         raise NotImplementedError
 
+    def framed(self, event):
+        return json.dumps({"event_id": self.script.numbers.next("event"), **event})
+
     def hear(self, frame):
         """A frame of Vocero's."""
         event = json.loads(frame)
@@ -139,7 +142,7 @@ class SocketLine(Line):
 
     def say(self, *events):
         for event in events:
-            self._out.put_nowait(json.dumps(event))
+            self._out.put_nowait(self.framed(event))
 
     def drop(self):
         """The line goes dead, without a goodbye."""

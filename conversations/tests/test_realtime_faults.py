@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import random
 import threading
 from datetime import timedelta
@@ -288,6 +289,27 @@ async def test_a_call_does_not_depend_on_redis_being_up(vocero, ada, speech, now
             await talk.shown("response.done")
             await ada.cleans_up()
             assert (await talk.error())[1] == 4410
+    finally:
+        channel_layers.set("default", before)
+
+
+@pytest.mark.redis
+async def test_a_nudge_over_redis_ends_a_call_before_its_heartbeat(vocero, ada, speech, monkeypatch):
+    monkeypatch.setattr(relay, "HEARTBEAT", 60.0)
+    layer = RedisPubSubChannelLayer(hosts=[os.environ["VOCERO_TEST_REDIS_URL"]])
+    before = channel_layers.set("default", layer)
+    try:
+        async with ada.talks() as talk:
+            await talk.ready()
+            await sync_to_async(lifecycle.close)(ada.conversation, "operator")
+
+            async def nudged():
+                # More than once: the call may not have been listening yet.
+                await sync_to_async(lifecycle.nudge)(ada.conversation)
+                return talk.ended
+
+            await eventually(nudged)
+            assert await talk.closed() == 4410
     finally:
         channel_layers.set("default", before)
 
