@@ -63,7 +63,12 @@ class _Sender:
         self._flowing.set()
 
     async def _send_whole(self, message: dict[str, Any]) -> None:
-        """Without the limit, which is meant for what clients send, and which would end the call."""
+        """Without the limit, which is meant for what clients send, and which would end the call.
+
+        Raises ConnectionResetError where the client is gone.
+        """
+        if self._protocol.state in (self._protocol.STATE_CLOSING, self._protocol.STATE_CLOSED):
+            raise ConnectionResetError("the client is gone")
         limit, self._protocol.maxMessagePayloadSize = self._protocol.maxMessagePayloadSize, 0
         try:
             await self._send(message)

@@ -1,5 +1,7 @@
 """Fixtures of whole deployments: AquaPortal, a scripted speech service, and Vocero before them."""
 
+import logging
+
 import pytest
 
 from conversations.realtime import relay
@@ -78,13 +80,18 @@ def daphne_server(django_db_setup, django_db_blocker, aquaportal_server, speech_
 
 @pytest.fixture(params=["uvicorn", "daphne"])
 async def either(request, transactional_db, aquaportal, speech):
-    """Vocero on uvicorn, then on Daphne, with the same database."""
+    """Vocero on uvicorn, then on Daphne, with the same database; neither reports a fault of its own."""
     if request.param == "daphne":
-        yield request.getfixturevalue("daphne_server").address
+        server = request.getfixturevalue("daphne_server")
+        written = len(server.log)
+        yield server.address
+        assert [line for line in server.log[written:] if "Traceback" in line or "ERROR" in line] == []
         return
     request.getfixturevalue("deployed")
+    caplog = request.getfixturevalue("caplog")
     async with in_thread() as server:
         yield server.address
+        assert [record for record in caplog.get_records("call") if record.levelno >= logging.ERROR] == []
 
 
 @pytest.fixture

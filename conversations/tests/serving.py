@@ -142,6 +142,10 @@ class Process:
         self._reader.start()
         self.address = Address(int(command[command.index("--port" if "--port" in command else "-p") + 1]))
 
+    @property
+    def pid(self):
+        return self._process.pid
+
     def wait_until_ready(self):
         assert self._ready.wait(START_SECONDS), "".join(self.log)[-4000:]
         assert self._process.poll() is None, "".join(self.log)[-4000:]

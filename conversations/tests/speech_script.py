@@ -37,6 +37,10 @@ class Script:
         if self.greets:
             line.say({"type": "session.created", "session": {"id": self.numbers.next("sess"), "tools": []}})
 
+    def reply(self, line):
+        """What a `response.create` on this line is answered with, if it is."""
+        return self.replies.popleft() if self.replies else None
+
     async def line(self, number=1):
         """The so manieth connection, once it is there."""
         async with asyncio.timeout(self.patience):
@@ -110,9 +114,9 @@ class Line:
             self.say(*ga.item_events(event["item"]))
 
     def create_response(self, event):
-        if not self.script.replies:
+        reply = self.script.reply(self)
+        if reply is None:
             return
-        reply = self.script.replies.popleft()
         modality = (event["response"].get("output_modalities") or [self._modality])[0]
         events = ga.response(reply, self.script.numbers, modality)
         self.active = events[0]["response"]["id"] if isinstance(reply, Says) and not reply.ends else None
