@@ -24,6 +24,11 @@ class Passed:
     effects: tuple[Effect, ...] = ()
     selection: Selection | Malformed | None = None
 
+    @property
+    def shows(self) -> bool:
+        """Whether the browser sees anything of it."""
+        return any(isinstance(effect, Show | ShowDelta | ShowCut) for effect in self.effects)
+
     def then(self, later: Passed) -> Passed:
         """Both, one after the other."""
         return Passed((*self.effects, *later.effects), self.selection or later.selection)

@@ -132,7 +132,7 @@ class Responses:
         self._active -= self._doomed
         self._doomed.clear()
         if self._asked_doomed:
-            self._asked, self._asked_doomed = None, False
+            self._asked, self._asked_doomed, self._unwelcome = None, False, True
         self._blocked = False
         return self._send()
 
@@ -142,7 +142,10 @@ class Responses:
         A request that came too early waits for the end of what runs, and is sent once more.
         """
         asked, doomed = self._asked, self._asked_doomed
-        if asked is None or (event_id != asked.event_id if event_id else code not in TOO_EARLY):
+        # One that names no event may be about a response that the service tried by itself. Where an answer is
+        # to be cancelled on arrival, that is not given up on a guess.
+        guessed = not event_id and code in TOO_EARLY and not doomed
+        if asked is None or not (guessed or event_id == asked.event_id):
             return False, []
         self._asked, self._asked_doomed = None, False
         if doomed or code not in TOO_EARLY:

@@ -34,7 +34,7 @@ class ServiceSide:
         turn = self._floor.output.turn_of(response_id)
         if turn is None:
             return []
-        if passed.effects:
+        if passed.shows:
             self._floor.moved_at = now
             if self._floor.output.spoke(response_id):
                 turn.owed, turn.answered_at = False, turn.answered_at or now

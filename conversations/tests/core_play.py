@@ -89,8 +89,8 @@ class Rows:
     def _correct(self, turn_id, caller_text, heard_text):
         texts = {"caller_text": caller_text, "heard_text": heard_text}
         known = {name: text for name, text in texts.items() if text is not None}
-        ends = self.turn_ends.get(turn_id, [])
-        self.turn_ends[turn_id] = [replace(end, **known) for end in ends]
+        if turn_id in self.turn_ends:
+            self.turn_ends[turn_id] = [replace(end, **known) for end in self.turn_ends[turn_id]]
 
 
 class Play:

@@ -184,6 +184,20 @@ def test_a_refusal_of_a_cancelled_request_is_no_failure(responses):
     assert not responses.busy
 
 
+def test_a_complaint_that_names_nothing_does_not_save_a_cancelled_request(responses):
+    responses.want()
+    responses.cancel()
+    responses.refused("", ACTIVE)
+    assert responses.started("r1")[0] is False
+
+
+def test_an_answer_that_was_given_up_is_unwelcome_even_later(responses):
+    responses.want()
+    responses.cancel()
+    responses.waited_long_enough()
+    assert responses.started("r1")[0] is False
+
+
 def test_an_answer_that_the_service_was_about_to_give_by_itself_is_unwelcome_after_a_cancel(responses):
     responses.cancel(unanswered=True)
     heard, effects = responses.started("r1")
