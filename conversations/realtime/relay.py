@@ -68,6 +68,7 @@ class Relay:
         self._ending: Ending | None = None
         self._nudged = asyncio.Event()
         self._gone = False
+        self._missing: asyncio.TimerHandle | None = None
 
     def receive(self, frame: str) -> None:
         """A frame of the browser; never waits."""
@@ -100,6 +101,8 @@ class Relay:
             log.exception("socket.database")
         finally:
             await self._say_goodbye(ending)
+            if self._missing is not None:
+                self._missing.cancel()
 
     async def _admitted(self) -> Ending:
         knock = self._knock
@@ -261,7 +264,9 @@ class Relay:
         try:
             await self._send(frame)
         except OSError:
-            self.leave()
+            self._gone = True
+            # What the client sent before it left may still be on its way in, and the goodbye comes after it.
+            self._missing = asyncio.get_running_loop().call_later(GOODBYE, self.leave)
 
     async def _say_goodbye(self, ending: Ending) -> None:
         if self._gone:
