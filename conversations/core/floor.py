@@ -109,12 +109,8 @@ class Floor:
 
     def sent(self, effect: SendItem) -> list[Effect]:
         """An item goes to the service; what follows from that."""
-        item_id = effect.item["id"]
-        if effect.shown:
-            self.output.reveal(item_id)
-        else:
-            self.output.hide(item_id)
-        return self.responses.item_sent(item_id)
+        self.output.sent(effect.item, effect.shown)
+        return self.responses.item_sent(effect.item["id"])
 
     def turn_with(self, item_id: str) -> Turn | None:
         """The turn whose answer holds that item, as far back as is known."""

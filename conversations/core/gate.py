@@ -60,7 +60,9 @@ class Gate:
 
     @property
     def waiting(self) -> bool:
-        """Whether something is held back and a time limit should run."""
+        """Whether something is held back that a time limit would release or drop."""
+        if self._parser is not None and (self._parser.undecided or self._parser.shut):
+            return any(isinstance(event, AudioDelta) for event in self._held)
         return bool(self._held)
 
     @property

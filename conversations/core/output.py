@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from conversations.core.effects import ClearTimer, Effect, SetTimer, Show, ShowCut, Tell
 from conversations.core.events import (
@@ -27,6 +29,7 @@ HOLD = "hold:"
 RESPONSES = 64
 ITEMS = 4_096  # More than an hour's call makes; a hidden item must not be forgotten.
 STEPS = 64
+WORDS = 120
 
 OutputEvent = ResponseStarted | TextDelta | TextDone | AudioDelta | Structure
 
@@ -41,7 +44,9 @@ class Output:
         self._gates: OrderedDict[str, tuple[Gate, Turn]] = OrderedDict()
         self._response_of: Recent[str] = Recent(ITEMS)
         self._hidden: Recent[None] = Recent(ITEMS)
+        self._hidden_words: Recent[None] = Recent(ITEMS)
         self._browsers: Recent[None] = Recent(ITEMS)
+        self._typed: Recent[None] = Recent(ITEMS)
         self._before: Recent[str] = Recent(ITEMS)
         self._holding: set[str] = set()
 
@@ -63,13 +68,22 @@ class Output:
         if len(self._gates) > RESPONSES:
             self._gates.popitem(last=False)
 
+    def sent(self, item: Mapping[str, Any], shown: bool) -> None:
+        """An item goes to the service; with `shown` it is the browser's own, else not for the browser."""
+        if not shown:
+            self.hide(item["id"])
+            for part in item.get("content") or ():
+                self._hidden_words.put(_beginning(part["text"]), None)
+        elif item["type"] == "function_call_output":
+            self._browsers.put(item["id"], None)
+        else:
+            # The browser may choose this id: it must never make another item visible.
+            self._typed.put(item["id"], None)
+
     def hide(self, item_id: str) -> None:
         """An item of ours, or of a call of ours, is not for the browser."""
-        self._hidden.put(item_id, None)
-
-    def reveal(self, item_id: str) -> None:
-        """An item of ours that the browser may see: the output of a call of its own."""
-        self._browsers.put(item_id, None)
+        if item_id:
+            self._hidden.put(item_id, None)
 
     def is_hidden(self, item_id: str) -> bool:
         """Whether an item must look as if it did not exist."""
@@ -151,25 +165,38 @@ class Output:
         self.hide(call.item_id)
 
     def _is_secret(self, event: ItemEcho) -> bool:
-        if event.item_id in self._hidden or event.role == "system":
+        if event.item_id in self._hidden:
             return True
         gate, _ = self._gates.get(self._response_of.get(event.item_id) or "", (None, None))
-        if event.kind == "function_call":
-            return not self.is_browsers(event.name) or (gate is not None and gate.stale)
-        if event.kind == "function_call_output":
-            # A service may give our outputs ids of its own, so only those are shown that are known as such.
-            return event.item_id not in self._browsers
-        return event.role == "assistant" and gate is None
+        match event.kind, event.role:
+            case "function_call", _:
+                return not self.is_browsers(event.name) or (gate is not None and gate.stale)
+            case "function_call_output", _:
+                # A service may give our outputs ids of its own, so only those are shown that are known as such.
+                return event.item_id not in self._browsers
+            case "message", "assistant":
+                return gate is None
+            case "message", "user":
+                return event.item_id not in self._typed and self._repeats_ours(event)
+            case _:
+                return True
+
+    def _repeats_ours(self, event: ItemEcho) -> bool:
+        """Whether a message under an id of the service's own is one that we sent for the model only."""
+        return any(_beginning(text) in self._hidden_words for _, _, text in event.texts)
 
     def _structure(self, gate: Gate, event: Structure) -> Passed:
+        if event.item_id in self._hidden:
+            return NOTHING
         if not event.of_call:
-            return NOTHING if event.item_id in self._hidden else gate.structure(event)
-        if self.is_browsers(event.name):
+            return gate.structure(event)
+        if event.name and not self.is_browsers(event.name):
+            self.hide(event.item_id)
+            return NOTHING
+        if event.name and event.item_id:
             self._browsers.put(event.item_id, None)
-        if event.item_id in self._browsers:
-            return NOTHING if gate.stale else Passed((Show(event.frame),))
-        self.hide(event.item_id)
-        return NOTHING
+        known = bool(event.name) or event.item_id in self._browsers
+        return Passed((Show(event.frame),)) if known and not gate.stale else NOTHING
 
     def _after(self, item_id: str) -> tuple[str, str | None] | None:
         """What an item comes after, where the browser does not know the item that the service names."""
@@ -199,3 +226,8 @@ class Output:
 
 def _placed(frame: str, after: tuple[str, str | None] | None) -> Effect:
     return Show(frame) if after is None else ShowCut(frame, {}, after=after)
+
+
+def _beginning(text: str) -> str:
+    """Enough of a text to know it again, where a service cuts it."""
+    return text.strip()[:WORDS]

@@ -1,8 +1,8 @@
 """A play in which every effect is held against the invariants at once, each under its number.
 
 The numbers are the design's: 2 nothing secret is shown, 3 stale is dropped, 4 cancelled means cancelled, 5
-every call is answered and every turn ends, 6 one response at a time, 7 bounds hold, 9 the audit is complete, 10
-the record is what was heard.
+every call is answered and every turn ends, 6 one response at a time, 7 bounds hold, 9 the audit is complete,
+10 the record is what was heard.
 """
 
 import json
