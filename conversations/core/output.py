@@ -172,7 +172,7 @@ class Output:
             case "function_call", _:
                 return not self.is_browsers(event.name) or (gate is not None and gate.stale)
             case "function_call_output", _:
-                # A service may give our outputs ids of its own, so only those are shown that are known as such.
+                # A service may give our outputs ids of its own, so only known ones are shown.
                 return event.item_id not in self._browsers
             case "message", "assistant":
                 return gate is None
