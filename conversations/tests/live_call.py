@@ -84,6 +84,8 @@ class LiveCall(Screen):
         await self.running
         left = asyncio.all_tasks() - self._before
         assert not self.alone or not left, left
+        timers = [timer for timer in asyncio.get_running_loop()._scheduled if not timer.cancelled()]
+        assert not self.alone or not timers, timers
 
     def _ports(self):
         return Ports(

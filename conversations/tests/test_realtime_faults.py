@@ -15,7 +15,7 @@ from django.db import OperationalError
 from django.utils import timezone
 
 from conversations import lifecycle
-from conversations.models import BackendToken, Conversation, ToolCall, Turn
+from conversations.models import BackendToken, Conversation, ToolCall
 from conversations.realtime import relay, upstream
 from conversations.tests import speech_events as ga
 from conversations.tests.serving import free_port
@@ -293,6 +293,14 @@ async def test_a_call_does_not_depend_on_redis_being_up(vocero, ada, speech, now
         channel_layers.set("default", before)
 
 
+async def test_a_cleanup_in_the_same_process_needs_no_heartbeat(vocero, ada, speech, monkeypatch):
+    monkeypatch.setattr(relay, "HEARTBEAT", 60.0)
+    async with ada.talks() as talk:
+        await talk.ready()
+        await ada.cleans_up()
+        assert (await talk.error())[1] == 4410
+
+
 @pytest.mark.redis
 async def test_a_nudge_over_redis_ends_a_call_before_its_heartbeat(vocero, ada, speech, monkeypatch):
     monkeypatch.setattr(relay, "HEARTBEAT", 60.0)
@@ -312,46 +320,6 @@ async def test_a_nudge_over_redis_ends_a_call_before_its_heartbeat(vocero, ada, 
             assert await talk.closed() == 4410
     finally:
         channel_layers.set("default", before)
-
-
-# ---- the record
-
-
-async def test_a_turn_that_was_running_when_the_client_left_is_closed_in_the_record(
-    vocero, ada, speech, aquaportal
-):
-    aquaportal.faults.add("slow", tool="get_my_briefing", seconds=60)
-    speech.replies.append(BRIEFING)
-    async with ada.talks() as talk:
-        await talk.ready()
-        await talk.types("Give me my briefing.")
-        await aquaportal.seen(lambda entry: entry.tool == "get_my_briefing" and entry.started)
-        talk.reset()
-        await aquaportal.seen(lambda entry: entry.tool == "get_my_briefing" and entry.cancelled)
-    await eventually(lambda: rows(ToolCall, status="failed", code="cancelled"))
-    await eventually(lambda: rows(Turn, outcome="cancelled"))
-
-
-async def test_a_cut_answer_is_kept_as_far_as_it_was_heard(vocero, ada, speech):
-    words = "one two three four five six seven eight nine ten"
-    speech.replies.append(Says(words, pieces=5, audio_ms=1000, ends=False))
-    async with ada.talks() as talk:
-        await talk.ready()
-        await talk.types("Count to ten.")
-        for _ in range(5):
-            delta = await talk.shown("response.output_audio.delta")
-        line = await speech.line()
-        line.say({"type": "input_audio_buffer.speech_started", "audio_start_ms": 0, "item_id": "s1"})
-        await line.asked("response.cancel")
-        await talk.send(
-            "conversation.item.truncate", item_id=delta["item_id"], content_index=0, audio_end_ms=9999
-        )
-        await talk.send("vocero.client.played", item_id=delta["item_id"], content_index=0, played_ms=500)
-        assert (await line.asked("conversation.item.truncate"))["audio_end_ms"] <= 1000
-    (turn,) = await eventually(
-        lambda: rows(Turn, outcome="interrupted", heard_text="one two three four five")
-    )
-    assert turn.caller_text == "Count to ten."
 
 
 # ---- nonsense

@@ -283,6 +283,23 @@ async def test_a_tool_within_its_own_limit_is_no_silence():
 
 
 @in_virtual_time
+async def test_sound_and_a_stop_button_do_not_wait_for_a_tool_case_103():
+    slow = SlowTool()
+    async with LiveCall(MemoryService(PICKS), slow.source) as call:
+        line = await call.ready()
+        call.types(QUESTION)
+        await slow.started.wait()
+        for _ in range(100):
+            call.send("input_audio_buffer.append", audio=ga.sound(20))
+        call.send("response.cancel")
+        assert (await call.shown("vocero.tool.failed"))["code"] == "cancelled"
+        await line.quiet()
+        assert len(line.sent_of("input_audio_buffer.append")) == 100
+        assert slow.source.cancelled == ["get_metric_history"]
+        assert asyncio.get_running_loop().time() == 1000
+
+
+@in_virtual_time
 async def test_a_tool_over_its_limit_is_answered_with_a_timeout():
     slow = SlowTool()
     async with LiveCall(

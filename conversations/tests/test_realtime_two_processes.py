@@ -213,3 +213,21 @@ async def test_a_server_that_is_told_to_stop_closes_its_rows_itself(
     assert await ask("SELECT outcome FROM conversations_turn") == [("cancelled",)]
     assert await ask("SELECT owner FROM conversations_conversation") == [("",)]
     assert "Traceback" not in "".join(b.log)
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("deployment", ["postgres"], indirect=True)
+async def test_a_call_outlives_the_database_connections_that_are_cut_case_106(deployment, person, speech):
+    cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+    others = "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    speech.replies += [Says("One."), Says("Two.")]
+    async with person.talks() as talk:
+        await talk.ready()
+        await talk.types("First?")
+        await talk.shown("response.done")
+        await person.turns(1)
+        assert await deployment.database.ask(f"{cut} {others}")
+        await talk.types("Second?")
+        await talk.shown("response.done")
+        turns = await person.turns(2)
+    assert [turn["heard_text"] for turn in turns] == ["One.", "Two."]
