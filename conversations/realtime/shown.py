@@ -7,13 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from conversations.core import effects as fx
+from conversations.realtime import shapes
 from conversations.realtime.wire import whole
 
-_SESSION_KEYS = ("id", "object", "type", "model", "output_modalities", "max_output_tokens", "expires_at")
-_AUDIO_KEYS = {
-    "input": ("format", "transcription", "turn_detection", "noise_reduction"),
-    "output": ("format", "voice", "speed"),
-}
 _RESPONSE_TEXTS = ("transcript", "text")
 
 
@@ -41,30 +37,24 @@ def error(fields: Mapping[str, Any], event_id: str) -> str:
 
 def session(name: str, declared: Mapping[str, Any], page: Mapping[str, Any], event_id: str) -> str:
     """`session.created` or `session.updated` with the page's words and tools, and nothing of the server's."""
-    shown = {key: declared[key] for key in _SESSION_KEYS if key in declared}
+    shown = shapes.fit(declared, shapes.SESSION)
     shown["type"] = "realtime"
-    shown["audio"] = _audio(declared.get("audio"), page)
+    shown["audio"] = _audio(shown.get("audio") or {}, page)
     shown["instructions"] = page.get("instructions") or ""
     shown["tools"] = page.get("tools") or []
     shown["tool_choice"] = page.get("tool_choice") or "auto"
     return json.dumps({"type": name, "event_id": event_id, "session": shown}, ensure_ascii=False)
 
 
-def _audio(audio: Any, page: Mapping[str, Any]) -> dict[str, Any]:
+def _audio(audio: dict[str, Any], page: Mapping[str, Any]) -> dict[str, Any]:
     """The audio settings, without the vocabulary that the server gives to the transcription."""
-    if not isinstance(audio, dict):
-        return {}
-    sides = {
-        side: {key: audio[side][key] for key in keys if key in audio[side]}
-        for side, keys in _AUDIO_KEYS.items()
-        if isinstance(audio.get(side), dict)
-    }
-    transcription = sides.get("input", {}).get("transcription")
-    if isinstance(transcription, dict):
+    transcription = (audio.get("input") or {}).get("transcription")
+    if transcription:
         own = ((page.get("audio") or {}).get("input") or {}).get("transcription") or {}
         kept = {key: transcription[key] for key in ("model", "language") if key in transcription}
-        sides["input"]["transcription"] = {**kept, **({"prompt": own["prompt"]} if "prompt" in own else {})}
-    return sides
+        prompt = {"prompt": own["prompt"]} if "prompt" in own else {}
+        audio["input"]["transcription"] = {**kept, **prompt}
+    return audio
 
 
 def _with_delta(original: str, delta: str) -> str:
@@ -117,6 +107,8 @@ def _cut_item(item: dict[str, Any], kept: Mapping[tuple[str, int], str]) -> dict
 
 
 def _cut_part(part: Any, text: str) -> dict[str, Any]:
+    """The part with that text, and without its sound, which may say more."""
     if not isinstance(part, dict):
         return {}
-    return {key: text if key in _RESPONSE_TEXTS else value for key, value in part.items()}
+    left = {key: value for key, value in part.items() if key != "audio"}
+    return {key: text if key in _RESPONSE_TEXTS else value for key, value in left.items()}

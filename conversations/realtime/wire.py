@@ -11,9 +11,9 @@ import msgspec
 
 from conversations.core import effects as fx
 from conversations.core import events as e
+from conversations.realtime import shapes
 
 BYTES_A_MILLISECOND = 48  # PCM16, one channel, 24 kHz
-_SERVERS_OWN = frozenset({"instructions", "tools"})
 
 
 class Kind(msgspec.Struct):
@@ -22,12 +22,15 @@ class Kind(msgspec.Struct):
     type: str
 
 
-class Audio(msgspec.Struct):
+class Audio(msgspec.Struct, forbid_unknown_fields=True):
     """A piece of audio, which is counted but never decoded."""
 
+    type: str
     delta: msgspec.Raw
+    event_id: str | None = None
     response_id: str | None = None
     item_id: str | None = None
+    output_index: int | None = None
     content_index: int | None = None
 
 
@@ -47,7 +50,7 @@ _whole = msgspec.json.Decoder(dict[str, Any])
 UNREADABLE = (msgspec.DecodeError, RecursionError)
 MISSHAPEN = (AttributeError, KeyError, TypeError, ValueError, OverflowError)
 
-# Events that the browser may see as they are.
+# Events that the browser sees and nobody acts on.
 PASSING = frozenset(
     {
         "input_audio_buffer.cleared",
@@ -77,13 +80,11 @@ def whole(frame: str | bytes) -> dict[str, Any]:
 def decode(frame: str) -> tuple[e.Event | SessionUpdated, ...]:
     """The core's events of one frame; none for a frame that nobody may see or act on."""
     name = kind(frame)
-    if name in PASSING:
-        return (e.Passing(frame),)
     try:
         if name == "response.output_audio.delta":
             return (_audio(frame),)
         reader = _READERS.get(name)
-        return reader(whole(frame), frame) if reader is not None else ()
+        return reader(*shapes.fitted(whole(frame), frame)) if reader is not None else ()
     except (*UNREADABLE, *MISSHAPEN):
         return ()
 
@@ -146,7 +147,11 @@ def _response(options: Mapping[str, Any], last: bool, plain_instructions: str | 
 
 
 def _audio(frame: str) -> e.AudioDelta:
-    head = _audio_head.decode(frame)
+    try:
+        head = _audio_head.decode(frame)
+    except msgspec.ValidationError:
+        _, frame = shapes.fitted(whole(frame), frame)
+        head = _audio_head.decode(frame)
     base64 = bytes(head.delta).strip(b'"').rstrip(b"=")
     milliseconds = len(base64) * 3 / 4 / BYTES_A_MILLISECOND
     place = head.response_id or "", head.item_id or "", head.content_index or 0
@@ -186,17 +191,17 @@ def _text_done(event: dict[str, Any], frame: str) -> tuple[e.Event, ...]:
 
 def _structure(event: dict[str, Any], frame: str) -> tuple[e.Event, ...]:
     response_id, item_id = _place(event)
-    part = event.get("part")
-    text = _text(part) if isinstance(part, dict) else ""
-    texts = ((item_id, int(event.get("content_index") or 0), text),) if text else ()
+    index = int(event.get("content_index") or 0)
+    texts = tuple((item_id, index, text) for text in _words(event.get("part") or {}))
     return (e.Structure(response_id, item_id, frame, texts=texts),)
 
 
 def _output_item(event: dict[str, Any], frame: str) -> tuple[e.Event, ...]:
     item = event["item"]
     response_id, item_id = str(event.get("response_id") or ""), str(item.get("id") or "")
-    if item.get("type") != "function_call":
-        return (e.Structure(response_id, item_id, frame, texts=_texts(item)),)
+    if not _is_call(item):
+        shape = e.Structure(response_id, item_id, frame, texts=_texts(item))
+        return (shape,) if _is_message(item) else ()
     shape = e.Structure(response_id, item_id, frame, of_call=True, name=str(item.get("name") or ""))
     if event["type"] == "response.output_item.added":
         return (shape,)
@@ -222,16 +227,8 @@ def _call(response_id: str, item: Mapping[str, Any]) -> e.FunctionCall:
 
 
 def _response_created(event: dict[str, Any], frame: str) -> tuple[e.Event, ...]:
-    return (e.ResponseStarted(str(event["response"]["id"]), _without_orders(event, frame)),)
-
-
-def _without_orders(event: dict[str, Any], frame: str) -> str:
-    """The frame without what the server told the model, for a service that repeats it in its responses."""
     response = event["response"]
-    if not _SERVERS_OWN.intersection(response):
-        return frame
-    kept = {key: value for key, value in response.items() if key not in _SERVERS_OWN}
-    return json.dumps({**event, "response": kept}, ensure_ascii=False)
+    return (e.ResponseStarted(str(response["id"]), _with_output(event, frame, [])),)
 
 
 def _response_done(event: dict[str, Any], frame: str) -> tuple[e.Event, ...]:
@@ -240,34 +237,48 @@ def _response_done(event: dict[str, Any], frame: str) -> tuple[e.Event, ...]:
     details = response.get("status_details") or {}
     error = details.get("error") or {}
     code = str(error.get("code") or error.get("type") or details.get("reason") or "")
-    output = response.get("output") or ()
+    output = [item for item in response.get("output") or () if _is_call(item) or _is_message(item)]
     finished = response.get("status") == "completed"
-    told = tuple(_call(response_id, item) for item in output if item.get("type") == "function_call")
+    told = tuple(_call(response_id, item) for item in output if _is_call(item))
     status = str(response.get("status") or "")
     texts = tuple(text for item in output for text in _texts(item))
-    kept = _without_orders(event, frame)
-    return (e.ResponseDone(response_id, status, code, told if finished else (), kept, told, texts),)
+    frame = _with_output(event, frame, output)
+    return (e.ResponseDone(response_id, status, code, told if finished else (), frame, told, texts),)
+
+
+def _with_output(event: dict[str, Any], frame: str, output: list[dict[str, Any]]) -> str:
+    """The frame with these items only, of all that a service may list."""
+    response = event["response"]
+    if (response.get("output") or []) == output:
+        return frame
+    return json.dumps({**event, "response": {**response, "output": output}}, ensure_ascii=False)
+
+
+def _is_call(item: Mapping[str, Any]) -> bool:
+    return item.get("type") == "function_call"
+
+
+def _is_message(item: Mapping[str, Any]) -> bool:
+    """Whether an item of a response is one that the assistant says."""
+    return item.get("type") == "message" and (item.get("role") or "assistant") == "assistant"
 
 
 def _item_echo(event: dict[str, Any], frame: str) -> tuple[e.Event, ...]:
     item = event["item"]
     item_id, item_kind, role, name = (str(item.get(key) or "") for key in ("id", "type", "role", "name"))
     previous, asked = str(event.get("previous_item_id") or ""), event["type"].endswith(".retrieved")
-    texts = _texts(item) if role == "assistant" else ()
-    return (e.ItemEcho(item_id, item_kind, role, name, frame, previous, asked, texts),)
+    return (e.ItemEcho(item_id, item_kind, role, name, frame, previous, asked, _texts(item)),)
 
 
 def _texts(item: Mapping[str, Any]) -> tuple[e.Text, ...]:
     """The words of a message, by content part."""
-    content = item.get("content")
-    if not isinstance(content, list):
-        return ()
-    texts = [(index, _text(part)) for index, part in enumerate(content) if isinstance(part, dict)]
-    return tuple((str(item.get("id") or ""), index, text) for index, text in texts if text)
+    item_id, parts = str(item.get("id") or ""), enumerate(item.get("content") or ())
+    return tuple((item_id, index, text) for index, part in parts for text in _words(part))
 
 
-def _text(part: Mapping[str, Any]) -> str:
-    return str(part.get("transcript") or part.get("text") or "")
+def _words(part: Mapping[str, Any]) -> tuple[str, ...]:
+    """What a content part says; one that says it as text and as transcript says it twice."""
+    return tuple(str(part[key]) for key in ("transcript", "text") if part.get(key))
 
 
 def _error(event: dict[str, Any], frame: str) -> tuple[e.Event, ...]:
@@ -281,6 +292,7 @@ def _place(event: Mapping[str, Any]) -> tuple[str, str]:
 
 
 _READERS: Mapping[str, Reader] = {
+    **dict.fromkeys(PASSING, lambda _event, frame: (e.Passing(frame),)),
     "input_audio_buffer.speech_started": _speech_started,
     "input_audio_buffer.speech_stopped": _speech_stopped,
     "input_audio_buffer.committed": _committed,
@@ -303,6 +315,6 @@ _READERS: Mapping[str, Reader] = {
     "conversation.item.created": _item_echo,
     "conversation.item.done": _item_echo,
     "conversation.item.retrieved": _item_echo,
-    "session.updated": lambda event, _frame: (SessionUpdated(event["session"]),),
+    "session.updated": lambda event, _frame: (SessionUpdated(event["session"] or {}),),
     "error": _error,
 }

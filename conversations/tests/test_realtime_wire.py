@@ -157,7 +157,7 @@ def test_the_code_of_a_complaint_sits_where_the_service_puts_it(error, code):
 
 @pytest.mark.parametrize("kind", sorted(wire.PASSING))
 def test_harmless_events_pass_as_they_are(kind):
-    frame = json.dumps({"type": kind, "item_id": "item_1"})
+    frame = json.dumps({"type": kind, "event_id": "event_1"})
     assert wire.decode(frame) == (e.Passing(frame),)
 
 
@@ -168,7 +168,7 @@ def test_what_nobody_may_see_is_nothing(kind):
 
 @pytest.mark.parametrize("kind", ["response.created", "response.done"])
 def test_a_response_that_repeats_the_instructions_is_shown_without_them(kind):
-    told = {"id": "resp_1", "status": "completed", "output": [], "metadata": {"a": 1}}
+    told = {"id": "resp_1", "status": "completed", "output": [], "conversation_id": "conv_1"}
     frame = json.dumps({"type": kind, "response": {**told, "instructions": "SECRET", "tools": ["SECRET"]}})
     (event,) = wire.decode(frame)
     assert json.loads(event.frame) == {"type": kind, "response": told}

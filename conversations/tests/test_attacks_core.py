@@ -1,0 +1,118 @@
+"""What a hostile or confused speech service tries at the core of a call."""
+
+import json
+
+import pytest
+
+from conversations.core import effects as fx
+from conversations.core import events as e
+from conversations.tests import speech_events as ga
+from conversations.tests.core_play import (
+    LABEL,
+    SEARCH,
+    SECRET,
+    R,
+    a_question,
+    assert_no_marker_seen,
+    assert_turn_ended,
+    marker,
+)
+
+PART = {"type": "audio", "transcript": ""}
+
+
+@pytest.fixture
+def play():
+    return a_question()
+
+
+@pytest.mark.parametrize("begun", ["<think>a plan", "<", "Well, <<<VOCERO_MCP"])
+def test_a_service_that_stalls_with_a_held_part_does_not_silence_the_turn(play, begun):
+    """The timer of what is held is no sign of life."""
+    play.service({"type": "response.content_part.added", **play.place(R), "part": PART})
+    play.writes(R, begun)
+    play.sounds(R)
+    play.wait(60)
+    assert_turn_ended(play, "failed", "no_answer")
+
+
+# ---- items under names of other items
+
+
+def test_a_server_s_call_under_the_item_id_of_a_browser_s_call_is_hidden_all_the_same(play):
+    play.picks(R, SEARCH, '{"query":"lice"}', call_id="call_1")
+    shared = ga.call_item("item_of_call_1", "call_2", "get_report", json.dumps({"secret": SECRET}))
+    play.service(*ga.called(R, shared), ga.done(R, [shared]))
+    assert SEARCH in json.dumps(play.seen)
+    assert SECRET not in json.dumps(play.seen)
+    assert "get_report" not in json.dumps([frame for frame in play.seen if "item_id" in frame])
+
+
+@pytest.mark.parametrize("kind", ["function_call", "function_call_output"])
+def test_a_message_whose_id_the_browser_guessed_makes_no_server_s_item_visible(kind):
+    play = a_question()
+    content = [{"type": "input_text", "text": "Hello"}]
+    play.happens(e.Typed({"id": "item_7", "type": "message", "role": "user", "content": content}, "Hello"))
+    play.begins_response("second")
+    if kind == "function_call":
+        play.service(*ga.called("second", ga.call_item("item_7", "call_1", "get_report", SECRET)))
+    else:
+        play.service(*ga.item_events({"id": "item_7", "type": kind, "call_id": "call_1", "output": SECRET}))
+    assert SECRET not in json.dumps(play.seen)
+
+
+def test_a_result_that_the_service_repeats_under_an_id_of_its_own_is_hidden(play):
+    play.writes(R, marker())
+    play.ends_response(R, "cancelled")
+    play.tool_ends(LABEL + json.dumps({"secret": SECRET}))
+    (result,) = [one.item for one in play.of(fx.SendItem)]
+    play.look_away().service(*ga.item_events({**result, "id": "item_9"}))
+    assert play.seen == []
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        {"type": "mcp_list_tools", "tools": [{"name": SECRET}]},
+        {"type": "mcp_call", "name": "get_report", "arguments": SECRET, "output": SECRET},
+        {"type": "function_call_output", "call_id": "call_1", "output": SECRET},
+        {"name": "get_report", "call_id": "call_1", "arguments": SECRET},
+        {"type": "message", "content": [{"type": "output_text", "text": SECRET}]},
+        {"type": "message", "role": "developer", "content": [{"type": "input_text", "text": SECRET}]},
+        {"type": "message", "role": "assistant", "content": SECRET},
+        {"type": "message", "role": "assistant", "content": [{"text": SECRET, "transcript": "Yes."}]},
+        {"type": "message", "role": "assistant", "content": [{"text": SECRET}]},
+        {"type": "message", "role": "user", "name": ["get_report"], "instructions": SECRET},
+    ],
+    ids=lambda item: f"{item.get('type')} of {item.get('role')}",
+)
+def test_an_item_that_no_answer_consists_of_is_hidden_wherever_it_is_told(play, item):
+    """Of which kind it is, or who says it, does not make words pass that did not pass the gate."""
+    play.writes(R, "Yes.")
+    item = {"id": f"item_of_{R}", **item}
+    for kind in ("added", "done"):
+        play.service(
+            {"type": f"response.output_item.{kind}", "response_id": R, "output_index": 0, "item": item},
+            {"type": f"conversation.item.{kind}", "previous_item_id": None, "item": item},
+            {"type": f"conversation.item.{kind}", "previous_item_id": None, "item": {**item, "id": "other"}},
+        )
+    play.service({"type": "conversation.item.retrieved", "item": item})
+    play.service(ga.created(R, output=[item], instructions=SECRET), ga.done(R, [item]))
+    assert SECRET not in json.dumps(play.seen)
+    assert_turn_ended(play, "done")
+
+
+def test_the_sound_of_a_marker_is_not_in_the_item_either(play):
+    play.writes(R, "One moment. ", marker())
+    content = [{"type": "output_audio", "transcript": "One moment. " + marker(), "audio": "U0VDUkVU"}]
+    item = {**ga.message(f"item_of_{R}", ""), "content": content}
+    play.service({"type": "conversation.item.retrieved", "item": item})
+    assert play.seen[-1]["item"]["content"] == [{"type": "output_audio", "transcript": "One moment. "}]
+    assert_no_marker_seen(play)
+
+
+def test_an_end_of_a_response_with_odd_fields_ends_its_turn_all_the_same(play):
+    play.writes(R, "Yes.")
+    odd = {"id": R, "status": "completed", "output": [None, 7, "x"], "status_details": "x", "usage": [1]}
+    play.service({"type": "response.done", "response": odd})
+    assert_turn_ended(play, "done", heard_text="Yes.")

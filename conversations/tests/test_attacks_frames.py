@@ -1,0 +1,134 @@
+"""What a hostile or confused speech service writes into its frames."""
+
+import json
+
+import pytest
+
+from conversations.realtime import shown, wire
+from conversations.tests import speech_events as ga
+from conversations.tests.live_call import (
+    ANSWER,
+    QUESTION,
+    LiveCall,
+    assert_nothing_leaked,
+    oxygen_source,
+)
+from conversations.tests.memory_speech import MemoryService
+from conversations.tests.speech_events import Says
+from conversations.tests.virtual_time import in_virtual_time
+
+ORDERS = {"instructions": "SECRET orders", "tools": [{"name": "SECRET tool"}]}
+UTTERANCE = {"item_id": "item_1", "content_index": 0}
+SPOKEN = ga.spoken("resp_1", "item_1", Says("Hello there."))
+WRITTEN = ga.spoken("resp_1", "item_1", Says("Hello there."), "text")
+USAGE = {"type": "tokens", "total_tokens": 3, "input_token_details": {"text_tokens": 3}}
+HEARD = "conversation.item.input_audio_transcription"
+EVENTS = [
+    *SPOKEN,
+    *WRITTEN,
+    *ga.called("resp_1", ga.call_item("item_2", "call_1", "web_search", "{}")),
+    *ga.item_events(
+        {"id": "item_3", "type": "message", "role": "user", "content": [{"type": "input_audio"}]}
+    ),
+    ga.created("resp_1", usage=USAGE, audio={"output": {"format": {"type": "audio/pcm"}, "voice": "v"}}),
+    ga.done("resp_1", [ga.message("item_1", "Hello.")], "failed", "server_error"),
+    {"type": "input_audio_buffer.speech_started", "item_id": "item_1", "audio_start_ms": 1},
+    {"type": "input_audio_buffer.speech_stopped", "item_id": "item_1", "audio_end_ms": 1},
+    {"type": "input_audio_buffer.committed", "item_id": "item_1", "previous_item_id": None},
+    {"type": "input_audio_buffer.cleared"},
+    {"type": f"{HEARD}.delta", **UTTERANCE, "delta": "Hello"},
+    {"type": f"{HEARD}.completed", **UTTERANCE, "transcript": "Hello", "usage": USAGE},
+    {"type": f"{HEARD}.failed", **UTTERANCE, "error": {"code": "audio_unintelligible"}},
+    {"type": "conversation.item.truncated", **UTTERANCE, "audio_end_ms": 5},
+    {"type": "rate_limits.updated", "rate_limits": [{"name": "tokens", "limit": 9, "remaining": 8}]},
+]
+
+
+def objects(value):
+    """Every object inside a JSON value, itself included."""
+    if isinstance(value, dict):
+        yield value
+    for inside in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from objects(inside)
+
+
+def frames_of(event):
+    """The frames of the core's events, which the browser may see as they are."""
+    return [found.frame for found in wire.decode(json.dumps(event)) if hasattr(found, "frame")]
+
+
+@pytest.mark.parametrize("event", EVENTS, ids=lambda event: event["type"])
+def test_a_known_event_is_shown_to_the_letter(event):
+    text = json.dumps(event)
+    assert {frame is text or frame == text for frame in frames_of(event)} == {True}
+
+
+@pytest.mark.parametrize("event", EVENTS, ids=lambda event: event["type"])
+def test_orders_repeated_anywhere_in_an_event_are_left_out(event):
+    """However deep, and where a plain value belongs."""
+    for place in range(len(list(objects(event)))):
+        told = json.loads(json.dumps(event))
+        list(objects(told))[place].update({**ORDERS, "session": ORDERS, "object": ORDERS, "error": ORDERS})
+        for frame in frames_of(told):
+            assert "SECRET" not in frame
+            assert json.loads(frame)["type"] == event["type"]
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {
+            "type": "response.done",
+            "response": {
+                "id": "resp_1",
+                "status": "failed",
+                "status_details": {"type": "failed", "error": {"code": "x", "message": "SECRET key"}},
+            },
+        },
+        {"type": f"{HEARD}.failed", **UTTERANCE, "error": {"code": "x", "message": "SECRET key"}},
+    ],
+    ids=lambda event: event["type"],
+)
+def test_the_service_s_own_sentence_about_a_failure_is_left_out(event):
+    (frame,) = frames_of(event)
+    assert "SECRET" not in frame
+    assert '"code": "x"' in frame
+
+
+def test_a_session_of_objects_where_values_belong_is_no_place_for_orders():
+    told = {"id": ORDERS, "model": ORDERS, "audio": {"input": {"turn_detection": ORDERS, "format": ORDERS}}}
+    assert "SECRET" not in shown.session("session.updated", {**told, "output_modalities": [ORDERS]}, {}, "e")
+
+
+# ---- a call that has to go on
+
+
+@pytest.mark.parametrize(
+    "nonsense",
+    [
+        {"type": "session.updated", "session": "nonsense"},
+        {"type": "session.updated", "session": [1]},
+        {"type": "session.updated", "session": None},
+        {"type": "response.output_audio.done", "response_id": "resp_9", "content_index": "first"},
+        {"type": "response.content_part.added", "response_id": "resp_9", "content_index": [], "part": []},
+        {"type": "response.output_audio.delta", "response_id": "resp_9", "delta": {"a": 1}},
+        {"type": "response.done", "response": {"id": "resp_9", "output": [None, 7], "status_details": "x"}},
+        {"type": "error", "error": "no"},
+    ],
+    ids=json.dumps,
+)
+def test_nonsense_of_the_service_ends_neither_the_call_nor_the_turn_after_it(nonsense):
+    in_virtual_time(answers_after)(nonsense)
+
+
+async def answers_after(nonsense):
+    service = MemoryService(Says(ANSWER))
+    async with LiveCall(service, oxygen_source()) as call:
+        line = await call.ready()
+        words = {"type": "response.output_text.delta", "response_id": "resp_9", "delta": "<think>"}
+        line.say(words, nonsense, {**words, "delta": "</think>Hello. "}, ga.done("resp_9"))
+        await line.quiet()
+        call.types(QUESTION)
+        await call.shown("response.output_audio.delta")
+        assert call.text().endswith(ANSWER)
+        assert_nothing_leaked(call)
