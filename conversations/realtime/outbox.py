@@ -24,10 +24,10 @@ class Outbox:
 
         A frame that matters more than others may go so many bytes `beyond` the limit.
         """
-        if self._size + len(frame) > self._limit + beyond:
+        if self._size + self._cost(frame) > self._limit + beyond:
             return False
         self._frames.append(frame)
-        self._size += len(frame)
+        self._size += self._cost(frame)
         self._empty.clear()
         self._filled.set()
         return True
@@ -44,7 +44,11 @@ class Outbox:
             await self._filled.wait()
             while self._frames:
                 frame = self._frames.popleft()
-                self._size -= len(frame)
+                self._size -= self._cost(frame)
                 await send(frame)
             self._filled.clear()
             self._empty.set()
+
+    def _cost(self, frame: str) -> int:
+        """Its size; a huge one is no reason to call its peer slow, while two of them would be."""
+        return min(len(frame), self._limit // 2 + 1)

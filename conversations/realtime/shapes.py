@@ -10,6 +10,8 @@ from typing import Any
 Shape = type | tuple[type, ...] | Mapping[str, Any] | list[Any]
 
 _PLAIN = (str, int, float, bool)
+# Ids, names and the like; a longer one is none, and would be remembered.
+_LONGEST = 512
 _NUMBER = (int, float)
 _MISFIT = object()
 
@@ -138,4 +140,5 @@ def _fit(value: Any, shape: Shape) -> Any:
             return _MISFIT
         items = [_fit(item, shape[0]) for item in value]
         return [item for item in items if item is not None and item is not _MISFIT]
-    return value if isinstance(value, shape) else _MISFIT
+    too_long = shape is _PLAIN and isinstance(value, str) and len(value) > _LONGEST
+    return value if isinstance(value, shape) and not too_long else _MISFIT

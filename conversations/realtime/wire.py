@@ -152,6 +152,8 @@ def _audio(frame: str) -> e.AudioDelta:
     except msgspec.ValidationError:
         _, frame = shapes.fitted(whole(frame), frame)
         head = _audio_head.decode(frame)
+    if not bytes(head.delta).startswith(b'"'):
+        raise TypeError("not audio")
     base64 = bytes(head.delta).strip(b'"').rstrip(b"=")
     milliseconds = len(base64) * 3 / 4 / BYTES_A_MILLISECOND
     place = head.response_id or "", head.item_id or "", head.content_index or 0

@@ -21,6 +21,7 @@ ORDERS = {"instructions": "SECRET orders", "tools": [{"name": "SECRET tool"}]}
 UTTERANCE = {"item_id": "item_1", "content_index": 0}
 SPOKEN = ga.spoken("resp_1", "item_1", Says("Hello there."))
 WRITTEN = ga.spoken("resp_1", "item_1", Says("Hello there."), "text")
+CALL = {"type": "function_call", "name": "get_report", "call_id": "call_1"}
 USAGE = {"type": "tokens", "total_tokens": 3, "input_token_details": {"text_tokens": 3}}
 HEARD = "conversation.item.input_audio_transcription"
 EVENTS = [
@@ -95,6 +96,17 @@ def test_the_service_s_own_sentence_about_a_failure_is_left_out(event):
     assert '"code": "x"' in frame
 
 
+def test_a_text_where_an_id_belongs_is_left_out_and_not_remembered():
+    long = "x" * 100_000
+    (event,) = wire.decode(json.dumps({"type": "response.output_item.added", "item": {**CALL, "id": long}}))
+    assert (event.item_id, event.name) == ("", "get_report")
+    assert long not in event.frame
+
+
+def test_sound_that_is_no_text_is_no_sound():
+    assert wire.decode(json.dumps({"type": "response.output_audio.delta", "delta": ["UklGRg=="]})) == ()
+
+
 def test_a_session_of_objects_where_values_belong_is_no_place_for_orders():
     told = {"id": ORDERS, "model": ORDERS, "audio": {"input": {"turn_detection": ORDERS, "format": ORDERS}}}
     assert "SECRET" not in shown.session("session.updated", {**told, "output_modalities": [ORDERS]}, {}, "e")
@@ -132,3 +144,15 @@ async def answers_after(nonsense):
         await call.shown("response.output_audio.delta")
         assert call.text().endswith(ANSWER)
         assert_nothing_leaked(call)
+
+
+@in_virtual_time
+async def test_one_huge_event_of_the_service_is_relayed_and_the_call_goes_on():
+    service = MemoryService(Says(ANSWER))
+    async with LiveCall(service, oxygen_source()) as call:
+        line = await call.ready()
+        line.say({"type": f"{HEARD}.delta", "item_id": "item_1", "delta": "x" * 6_000_000})
+        call.types(QUESTION)
+        await call.shown("response.done")
+        assert len(call.shown_of(f"{HEARD}.delta")[0]["delta"]) == 6_000_000
+        assert call.text() == ANSWER

@@ -102,7 +102,8 @@ async def test_a_browser_that_does_not_read_ends_its_call_in_bounded_memory():
     async with LiveCall(MemoryService()) as call:
         line = await call.ready()
         call.send_gate = asyncio.Event()
-        frame = {"type": "rate_limits.updated", "rate_limits": ["x" * 500_000]}
+        kind = "conversation.item.input_audio_transcription.delta"
+        frame = {"type": kind, "item_id": "item_1", "delta": "x" * 500_000}
         line.say(*[frame] * 20)
         ending = await call.running
         assert (ending.code, ending.error) == (1011, "browser_too_slow")

@@ -15,6 +15,7 @@ pytest_plugins = ("conversations.tests.deployment",)
 
 REPORTS = Calls.one("list_reports", {"request": {}})
 MARKER = '<<<VOCERO_MCP_CALL:NAME=list_reports,ARGUMENTS={"request":{}}>>>'
+HEARING = "conversation.item.input_audio_transcription.delta"
 REASONS = ["caller_cleanup", "superseded", "expired", "idle", "auth_expired", "operator", "error"]
 
 
@@ -213,8 +214,8 @@ async def test_a_large_event_of_the_service_is_relayed_case_113(either, speech):
     person = await arrived(either)
     async with person.talks() as talk:
         await talk.ready()
-        (await speech.line()).say({"type": "rate_limits.updated", "rate_limits": [{"name": "x" * 3_000_000}]})
-        assert len((await talk.shown("rate_limits.updated"))["rate_limits"][0]["name"]) == 3_000_000
+        (await speech.line()).say({"type": HEARING, "item_id": "item_1", "delta": "x" * 3_000_000})
+        assert len((await talk.shown(HEARING))["delta"]) == 3_000_000
 
 
 async def test_nonsense_is_answered_until_it_is_too_much(either, speech):
@@ -249,11 +250,11 @@ async def test_a_client_that_does_not_read_ends_its_call_and_not_the_memory(eith
         await talk.ready()
         talk.stops_reading()
         line = await speech.line()
-        line.say(*[{"type": "rate_limits.updated", "rate_limits": [{"name": "x" * 500_000}]}] * 100)
+        line.say(*[{"type": HEARING, "item_id": "item_1", "delta": "x" * 500_000}] * 100)
         await line.gone()
         talk.reads_again()
         assert await talk.closed() == 1011
-    assert len(talk.shown_of("rate_limits.updated")) < 60
+    assert len(talk.shown_of(HEARING)) < 60
     assert (await person.record())["state"] == "open"
 
 
