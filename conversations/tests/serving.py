@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import uvicorn
+from channels.db import database_sync_to_async
 from django.db import connections
 
 from vocero.asgi import application
@@ -88,6 +89,8 @@ async def in_thread():
     finally:
         server.should_exit = True
         await asyncio.to_thread(thread.join)
+        # The thread that asked the database for the server lives on; its connection must not.
+        await database_sync_to_async(connections.close_all)()
 
 
 def free_port():

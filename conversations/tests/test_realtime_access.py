@@ -7,13 +7,12 @@ import uuid
 from datetime import timedelta
 
 import pytest
-from asgiref.sync import sync_to_async
 from django.utils import timezone
 from websockets.exceptions import InvalidStatus
 
-from conversations.identity import keys
 from conversations.models import Conversation
 from conversations.tests.speech_events import Says
+from conversations.tests.stored import api_key, change, rows
 from conversations.tests.talking import ADMINISTRATOR, MANAGER, Person, talk
 
 pytest_plugins = ("conversations.tests.deployment",)
@@ -31,7 +30,7 @@ async def mara(vocero):
 
 @pytest.fixture
 async def key(vocero):
-    return (await sync_to_async(keys.make)("shop")).text
+    return await api_key()
 
 
 async def secret_for(person, key, phone=ADMINISTRATOR, **body):
@@ -167,15 +166,15 @@ async def test_a_secret_is_no_cookie(vocero, ada, key):
 
 async def test_a_secret_ends_and_is_renewed_while_it_is_used(vocero, ada, key, speech, quick_heartbeat):
     made = await secret_for(ada, key, expires_after=30)
-    row = Conversation.objects.filter(pk=made["conversation"]["id"])
     async with talk(vocero, secret=made["value"]) as socket:
         await socket.ready()
-    await row.aupdate(secret_expires_at=timezone.now() - timedelta(seconds=1))
+    await change(Conversation, secret_expires_at=timezone.now() - timedelta(seconds=1))
     assert (await refusal(vocero, secret=made["value"]))[1] == 4401
-    await row.aupdate(secret_expires_at=timezone.now() + timedelta(seconds=5))
+    await change(Conversation, secret_expires_at=timezone.now() + timedelta(seconds=5))
     async with talk(vocero, secret=made["value"]) as socket:
         await socket.ready()
-    assert (await row.aget()).secret_expires_at > timezone.now() + timedelta(minutes=9)
+    (kept,) = await rows(Conversation, pk=made["conversation"]["id"])
+    assert kept.secret_expires_at > timezone.now() + timedelta(minutes=9)
 
 
 # ---- origins

@@ -8,7 +8,7 @@ import threading
 from datetime import timedelta
 
 import pytest
-from asgiref.sync import sync_to_async
+from channels.db import database_sync_to_async
 from channels.layers import channel_layers
 from channels_redis.pubsub import RedisPubSubChannelLayer
 from django.db import OperationalError
@@ -20,21 +20,12 @@ from conversations.realtime import relay, upstream
 from conversations.tests import speech_events as ga
 from conversations.tests.serving import free_port
 from conversations.tests.speech_events import Calls, Says
+from conversations.tests.stored import change, rows
 from conversations.tests.talking import EXPIRING, MANAGER, Person, eventually
 
 pytest_plugins = ("conversations.tests.deployment",)
 
 BRIEFING = Calls.one("get_my_briefing", {})
-
-
-@sync_to_async
-def rows(model, **wanted):
-    return list(model.objects.filter(**wanted))
-
-
-@sync_to_async
-def change(model, **values):
-    model.objects.update(**values)
 
 
 @pytest.fixture
@@ -309,11 +300,11 @@ async def test_a_nudge_over_redis_ends_a_call_before_its_heartbeat(vocero, ada, 
     try:
         async with ada.talks() as talk:
             await talk.ready()
-            await sync_to_async(lifecycle.close)(ada.conversation, "operator")
+            await database_sync_to_async(lifecycle.close)(ada.conversation, "operator")
 
             async def nudged():
                 # More than once: the call may not have been listening yet.
-                await sync_to_async(lifecycle.nudge)(ada.conversation)
+                await database_sync_to_async(lifecycle.nudge)(ada.conversation)
                 return talk.ended
 
             await eventually(nudged)

@@ -5,13 +5,13 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from asgiref.sync import sync_to_async
+from channels.db import database_sync_to_async
 from django.db import connection
 
-from conversations.identity import keys
 from conversations.models import BackendToken, ToolCall
 from conversations.tests.serving import daphne_command, environment, free_port, process, uvicorn_command
 from conversations.tests.speech_events import Calls, Says
+from conversations.tests.stored import api_key, rows
 from conversations.tests.talking import ADMINISTRATOR, Person, talk
 from demo.aquaportal.accounts import fingerprint
 
@@ -54,7 +54,7 @@ def strings(value):
     return set().union(*map(strings, value)) if isinstance(value, list) else set()
 
 
-@sync_to_async
+@database_sync_to_async
 def dump():
     """All that the database holds: as statements and, from SQLite, as its files are."""
     with connection.cursor() as cursor:
@@ -82,7 +82,7 @@ async def asks(talk, speech, reply, end):
 async def test_no_log_no_frame_and_no_disk_holds_what_it_must_not_case_166(loud, speech, aquaportal):
     person = Person(loud.address)
     await person.bootstrap(phone=ADMINISTRATOR)
-    key = (await sync_to_async(keys.make)("shop")).text
+    key = await api_key()
     bearer = {"Authorization": f"Bearer {key}", "Cookie": ""}
     made = await person.send("POST", "/v1/realtime/client_secrets", {"phone": ADMINISTRATOR}, **bearer)
     assert made.status_code == 200, made.text
@@ -113,8 +113,8 @@ async def test_no_log_no_frame_and_no_disk_holds_what_it_must_not_case_166(loud,
 
     logs = "".join(loud.log)
     assert "tool.executed" in logs
-    assert {"completed", "failed"} == {call.status async for call in ToolCall.objects.all()}
-    fingerprints = {kept.fingerprint async for kept in BackendToken.objects.all()}
+    assert {"completed", "failed"} == {call.status for call in await rows(ToolCall)}
+    fingerprints = {kept.fingerprint for kept in await rows(BackendToken)}
     tokens = [token for token in aquaportal.accounts.tokens if fingerprint(token) in fingerprints]
     assert len(tokens) == 2
     for token in tokens:

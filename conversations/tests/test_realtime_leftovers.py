@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from asgiref.sync import sync_to_async
+from channels.db import database_sync_to_async
 from channels.layers import get_channel_layer
 
 from conversations.models import Conversation
@@ -127,7 +127,7 @@ async def test_daphne_keeps_no_socket_and_no_lease_either(
     assert [line for line in daphne_server.log[written:] if "Traceback" in line] == []
 
 
-@sync_to_async
+@database_sync_to_async
 def held():
     """How many open conversations say that a call holds them."""
     return Conversation.objects.filter(state="open").exclude(owner="", lease_expires_at=None).count()
@@ -139,5 +139,6 @@ async def free():
 
 
 async def settled(server):
-    """Whether every call's own task is over."""
-    return server.ask(lambda: not consumers._live)
+    """Whether every call's own task is over, and the server's task for its socket too."""
+    tasks, _ = server.ask(alive)
+    return not consumers._live and not any("run_asgi" in name for name in tasks)

@@ -2,22 +2,16 @@
 
 import threading
 
-from asgiref.sync import sync_to_async
-
 from conversations import rows
 from conversations.core.records import CallClosed, TurnClosed
 from conversations.models import Conversation, ToolCall, Turn
+from conversations.tests import stored
 from conversations.tests.speech_events import Calls, Says
 from conversations.tests.talking import MANAGER, eventually
 
 pytest_plugins = ("conversations.tests.deployment",)
 
 BRIEFING = Calls.one("get_my_briefing", {})
-
-
-@sync_to_async
-def found(model, **wanted):
-    return list(model.objects.filter(**wanted))
 
 
 async def test_a_turn_that_was_running_when_the_client_left_is_closed_in_the_record(
@@ -31,8 +25,8 @@ async def test_a_turn_that_was_running_when_the_client_left_is_closed_in_the_rec
         await aquaportal.seen(lambda entry: entry.tool == "get_my_briefing" and entry.started)
         talk.reset()
         await aquaportal.seen(lambda entry: entry.tool == "get_my_briefing" and entry.cancelled)
-    await eventually(lambda: found(ToolCall, status="failed", code="cancelled"))
-    await eventually(lambda: found(Turn, outcome="cancelled"))
+    await eventually(lambda: stored.rows(ToolCall, status="failed", code="cancelled"))
+    await eventually(lambda: stored.rows(Turn, outcome="cancelled"))
 
 
 async def test_a_cut_answer_is_kept_as_far_as_it_was_heard(vocero, ada, speech):
@@ -52,7 +46,7 @@ async def test_a_cut_answer_is_kept_as_far_as_it_was_heard(vocero, ada, speech):
         await talk.send("vocero.client.played", item_id=delta["item_id"], content_index=0, played_ms=500)
         assert (await line.asked("conversation.item.truncate"))["audio_end_ms"] <= 1000
     (turn,) = await eventually(
-        lambda: found(Turn, outcome="interrupted", heard_text="one two three four five")
+        lambda: stored.rows(Turn, outcome="interrupted", heard_text="one two three four five")
     )
     assert turn.caller_text == "Count to ten."
 
@@ -77,9 +71,9 @@ async def test_a_slow_database_loses_nothing_when_the_client_leaves_at_once_case
         await talk.types("Give me my briefing.")
         await talk.shown("vocero.tool.completed")
         talk.reset()
-    (call,) = await eventually(lambda: found(ToolCall, status="completed"))
+    (call,) = await eventually(lambda: stored.rows(ToolCall, status="completed"))
     assert call.duration_ms is not None
-    await eventually(lambda: found(Turn, outcome="cancelled"))
+    await eventually(lambda: stored.rows(Turn, outcome="cancelled"))
 
 
 async def test_another_caller_in_the_same_browser_ends_the_call_before_case_183(vocero, ada, speech):
@@ -93,5 +87,5 @@ async def test_another_caller_in_the_same_browser_ends_the_call_before_case_183(
     async with ada.talks() as talk:
         ready = await talk.shown("vocero.conversation.ready")
     assert ready["conversation"]["caller"]["name"] != ""
-    closed = await found(Conversation, state="closed")
+    closed = await stored.rows(Conversation, state="closed")
     assert [str(conversation.pk) for conversation in closed] == [first]

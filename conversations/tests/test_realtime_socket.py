@@ -3,12 +3,13 @@
 import json
 
 import pytest
-from asgiref.sync import sync_to_async
+from channels.db import database_sync_to_async
 
 from conversations import lifecycle
 from conversations.models import BackendToken, Conversation, ToolCall
 from conversations.tests import speech_events as ga
 from conversations.tests.speech_events import Calls, Says
+from conversations.tests.stored import rows
 from conversations.tests.talking import ADMINISTRATOR, Person, eventually
 
 pytest_plugins = ("conversations.tests.deployment",)
@@ -25,12 +26,7 @@ async def arrived(address, phone=ADMINISTRATOR):
     return person
 
 
-@sync_to_async
-def rows(model, **wanted):
-    return list(model.objects.filter(**wanted))
-
-
-@sync_to_async
+@database_sync_to_async
 def close(person, reason):
     lifecycle.close(person.conversation, reason)
 

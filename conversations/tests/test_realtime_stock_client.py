@@ -5,11 +5,10 @@ import json
 from pathlib import Path
 
 import pytest
-from asgiref.sync import sync_to_async
 
-from conversations.identity import keys
 from conversations.models import ToolCall, Turn, UpstreamSession
 from conversations.tests.speech_events import Calls, Says
+from conversations.tests.stored import api_key, rows
 from conversations.tests.talking import ADMINISTRATOR, Person, eventually
 from demo.speech.loading import load
 from demo.speech.testing import running
@@ -27,7 +26,7 @@ TRACES = ("<<<", ">>>", "VOCERO_MCP_CALL", "ARGUMENTS", "function_call", "Refere
 @pytest.fixture
 async def secret(vocero):
     """A client secret, made by an integrator's server with its API key."""
-    key = (await sync_to_async(keys.make)("shop")).text
+    key = await api_key()
     bearer = {"Authorization": f"Bearer {key}", "Cookie": ""}
     body = {"phone": ADMINISTRATOR}
     answer = await Person(vocero).send("POST", "/v1/realtime/client_secrets", body, **bearer)
@@ -101,8 +100,3 @@ async def test_the_events_come_in_ga_s_order(vocero, secret, speech, aquaportal)
     assert kinds[first : first + 3] == ["response.created", "response.done", "response.created"]
     assert kinds[-1] == "response.done"
     assert answer(events) == "All is well."
-
-
-@sync_to_async
-def rows(model, **wanted):
-    return list(model.objects.filter(**wanted))

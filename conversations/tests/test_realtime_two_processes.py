@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import psycopg
 import pytest
 from asgiref.sync import sync_to_async
+from channels.db import database_sync_to_async
 from django.db import connection
 
 from conversations import lifecycle
@@ -40,7 +41,7 @@ class TestsDatabase:
 
     url = property(lambda self: database_url())
 
-    @sync_to_async
+    @database_sync_to_async
     def ask(self, query):
         with connection.cursor() as cursor:
             cursor.execute(query)
