@@ -50,6 +50,7 @@ class Gate:
         self._held_bytes = 0
         self._read_last: TextDelta | None = None
         self._pieces: dict[Key, list[str]] = {}
+        self._left: set[Key] = set()
         self.stale = False
         self._over = False
         self._speaking = parser is None
@@ -80,14 +81,16 @@ class Gate:
         """An item or part added or done; waits until the response is known to speak."""
         if self.stale:
             return NOTHING
-        ended = self._end_part() if self._ends_part(event) else NOTHING
+        ended = NOTHING
+        if self._ends_part(event):
+            ended = self._end_part() if event.texts else self._leave_part()
         return ended.then(self._place(event))
 
     def text(self, event: TextDelta) -> Passed:
         """A piece of text: what of it is speech passes."""
-        if self._is_deaf():
+        if self._is_deaf() or self._was_left(event):
             return NOTHING
-        ended = self._end_part() if self._is_of_another_part(event) else NOTHING
+        ended = self._leave_part() if self._is_of_another_part(event) else NOTHING
         self._pieces.setdefault((event.item_id, event.content_index), []).append(event.text)
         return ended.then(self._read(event, as_it_is=True))
 
@@ -156,6 +159,18 @@ class Gate:
             return False
         return bool(event.texts) or event.item_id != last.item_id
 
+    def _was_left(self, event: TextDelta | TextDone) -> bool:
+        """Another part began since: what comes of this one would be read without its beginning."""
+        left = self._parser is not None and (event.item_id, event.content_index) in self._left
+        self.cut = self.cut or left
+        return left
+
+    def _leave_part(self) -> Passed:
+        last = self._read_last
+        if last is not None:
+            self._left.add((last.item_id, last.content_index))
+        return self._end_part()
+
     def _end_part(self) -> Passed:
         """A marker never spans two parts: what is held of this one is speech, or an unfinished marker."""
         if self._parser is None or self._read_last is None or self._is_deaf():
@@ -164,9 +179,9 @@ class Gate:
 
     def _read_rest(self, event: TextDone, received: str) -> Passed:
         rest = event.text[len(received) :] if event.text.startswith(received) else ""
-        if not rest or self._is_deaf():
+        if not rest or self._is_deaf() or self._was_left(event):
             return NOTHING
-        ended = self._end_part() if self._is_of_another_part(event) else NOTHING
+        ended = self._leave_part() if self._is_of_another_part(event) else NOTHING
         delta = TextDelta(event.response_id, event.item_id, event.content_index, rest, event.frame)
         return ended.then(self._read(delta, as_it_is=False))
 

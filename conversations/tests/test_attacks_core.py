@@ -116,3 +116,31 @@ def test_an_end_of_a_response_with_odd_fields_ends_its_turn_all_the_same(play):
     odd = {"id": R, "status": "completed", "output": [None, 7, "x"], "status_details": "x", "usage": [1]}
     play.service({"type": "response.done", "response": odd})
     assert_turn_ended(play, "done", heard_text="Yes.")
+
+
+def words_of_parts(play):
+    """What the browser puts together, part by part."""
+    words = {}
+    for frame in play.seen:
+        if "delta" in frame:
+            place = frame["item_id"], frame["content_index"]
+            words[place] = words.get(place, "") + frame["delta"]
+    return list(words.values())
+
+
+@pytest.mark.parametrize("kind", ["output_text", "output_audio_transcript"])
+def test_a_marker_that_is_dealt_out_over_two_parts_at_once_passes_in_neither(play, kind):
+    """As by a service that tells the same words as text and as transcript."""
+    for piece in "Well. " + marker():
+        for part in (0, 1):
+            place = {**play.place(R), "content_index": part}
+            play.service({"type": f"response.{kind}.delta", **place, "delta": piece})
+    assert [words for words in words_of_parts(play) if "CALL" in words or "<<" in words] == []
+
+
+def test_a_marker_that_is_interrupted_by_another_item_does_not_pass(play):
+    for piece in marker():
+        play.writes(R, piece, kind="output_text")
+        item = ga.message("other", "")
+        play.service({"type": "response.output_item.added", "response_id": R, "output_index": 1, "item": item})
+    assert [words for words in words_of_parts(play) if "CALL" in words or "<<" in words] == []
