@@ -142,5 +142,7 @@ def test_a_marker_that_is_interrupted_by_another_item_does_not_pass(play):
     for piece in marker():
         play.writes(R, piece, kind="output_text")
         item = ga.message("other", "")
-        play.service({"type": "response.output_item.added", "response_id": R, "output_index": 1, "item": item})
+        play.service(
+            {"type": "response.output_item.added", "response_id": R, "output_index": 1, "item": item}
+        )
     assert [words for words in words_of_parts(play) if "CALL" in words or "<<" in words] == []
