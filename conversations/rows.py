@@ -26,6 +26,7 @@ from conversations.core.records import (
     TurnClosed,
     TurnOpened,
     TurnTexts,
+    TurnTroubled,
     UpstreamClosed,
     UpstreamOpened,
 )
@@ -95,18 +96,23 @@ def _turn_texts(record: TurnTexts) -> None:
         Turn.objects.filter(pk=record.turn_id).update(**values)
 
 
+def _turn_troubled(record: TurnTroubled) -> None:
+    values = {"code": storage.text(record.code, 40), "ref": record.ref[:12]}
+    Turn.objects.filter(pk=record.turn_id, ref="").update(**values)
+
+
 def _turn_closed(record: TurnClosed) -> None:
     values = {
         "outcome": record.outcome,
         "heard_text": storage.text(record.heard_text),
-        "code": storage.text(record.code, 40),
-        "ref": record.ref[:12],
         "caller_done_at": _moment(record.caller_done_at),
         "answered_at": _moment(record.answered_at),
         "ended_at": _moment(record.at),
     }
     if record.caller_text:
         values["caller_text"] = storage.text(record.caller_text)
+    if record.code or record.ref:
+        values |= {"code": storage.text(record.code, 40), "ref": record.ref[:12]}
     Turn.objects.filter(pk=record.turn_id, outcome=Turn.Outcome.RUNNING).update(**values)
 
 
@@ -164,6 +170,7 @@ def _moment(at: float | None) -> datetime | None:
 WRITERS: Mapping[type[Record], Callable[[Any], None]] = {
     TurnOpened: _turn_opened,
     TurnTexts: _turn_texts,
+    TurnTroubled: _turn_troubled,
     TurnClosed: _turn_closed,
     CallOpened: _call_opened,
     CallClosed: _call_closed,

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from conversations.core.effects import ClearTimer, Effect, Keep, SendItem, Tell
 from conversations.core.output import Output
 from conversations.core.policy import Setup
+from conversations.core.records import TurnTroubled
 from conversations.core.responses import CANCEL_TIMER, Responses
 from conversations.core.toolcalls import ToolCalls
 from conversations.core.transcript import Said
@@ -88,9 +89,25 @@ class Floor:
 
     def fail(self, code: str, now: float, cause: str = "") -> list[Effect]:
         """The turn ends with an apology in writing, under a reference that the operator finds."""
-        ref = self.setup.new_id("ref")
+        ref = self._reference(self.turn)
         fields = {"code": code, "message": self.setup.for_caller[code], "ref": ref}
         return [*self.interrupt("failed", now, cause or code, ref), Tell("error", fields)]
+
+    def trouble(self, code: str, cause: str) -> list[Effect]:
+        """The caller is told of trouble that ends no turn; the reference is that of the turn it came in."""
+        turn = self.turn or (self.past[-1] if self.past else None)
+        fields = {"code": cause, "message": self.setup.for_caller[code]}
+        if turn is None:
+            return [Tell("error", fields)]
+        ref = self._reference(turn)
+        return [Keep(TurnTroubled(turn.turn_id, cause, ref)), Tell("error", {**fields, "ref": ref})]
+
+    def _reference(self, turn: Turn | None) -> str:
+        """One reference a turn, whatever is told of it."""
+        if turn is None:
+            return self.setup.new_id("ref")
+        turn.ref = turn.ref or self.setup.new_id("ref")
+        return turn.ref
 
     def advance(self) -> list[Effect]:
         """Last result in: all outputs in the order of the picks, then one request for the answer."""

@@ -26,6 +26,15 @@ class TurnTexts:
 
 
 @dataclass(frozen=True, slots=True)
+class TurnTroubled:
+    """The caller was told of trouble under `ref`, which ended no turn; a turn keeps its first one."""
+
+    turn_id: str
+    code: str
+    ref: str
+
+
+@dataclass(frozen=True, slots=True)
 class TurnClosed:
     """A turn ends, once: `done`, `interrupted`, `cancelled` or `failed`; `code` and `ref` say why."""
 
@@ -94,4 +103,13 @@ class UpstreamClosed:
     at: float
 
 
-Record = TurnOpened | TurnTexts | TurnClosed | CallOpened | CallClosed | UpstreamOpened | UpstreamClosed
+Record = (
+    TurnOpened
+    | TurnTexts
+    | TurnTroubled
+    | TurnClosed
+    | CallOpened
+    | CallClosed
+    | UpstreamOpened
+    | UpstreamClosed
+)

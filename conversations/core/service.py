@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conversations.core import events as e
-from conversations.core.effects import Effect, SetTimer, Tell
+from conversations.core.effects import Effect, SetTimer
 from conversations.core.floor import BROWSER_OUTPUT, Floor
 from conversations.core.gate import Passed
 from conversations.core.output import OutputEvent
@@ -63,6 +63,8 @@ class ServiceSide:
 
     def response_done(self, event: e.ResponseDone, now: float) -> list[Effect]:
         floor, effects = self._floor, list[Effect]()
+        if event.response_id and floor.output.has_ended(event.response_id):
+            return []
         if self._is_about_nothing(event):
             return floor.responses.finished(event.response_id)
         for call in event.calls:
@@ -88,14 +90,12 @@ class ServiceSide:
             return effects
         if failed and self._floor.turn is not None:
             return [*effects, *self._floor.fail("response_failed", now, _audited(event.code))]
-        ref = self._floor.setup.new_id("ref")
-        message = self._floor.setup.for_caller["service_error"]
-        return [*effects, Tell("error", {"code": event.code, "message": message, "ref": ref})]
+        return [*effects, *self._floor.trouble("service_error", event.code)]
 
     def _begin(self, response_id: str, now: float) -> list[Effect]:
         """A response that is seen for the first time, announced or not, is heard or stays unheard."""
         floor = self._floor
-        if floor.output.turn_of(response_id) is not None:
+        if self._is_known(response_id):
             return []
         heard, effects = floor.responses.started(response_id)
         if not heard:
@@ -112,12 +112,18 @@ class ServiceSide:
         """The end of a response without anything in it, of which nobody knows and for which nobody waits."""
         floor = self._floor
         waited_for = floor.turn is not None or floor.responses.busy or floor.utterances.open is not None
-        known = floor.output.turn_of(event.response_id) is not None
+        known = self._is_known(event.response_id)
         return not (waited_for or known or event.calls or event.status == "failed")
+
+    def _is_known(self, response_id: str) -> bool:
+        """Whether it has a gate; where a service gives no ids, each response comes in place of the last."""
+        known = self._floor.output.turn_of(response_id) is not None
+        return known and (bool(response_id) or self._floor.responses.is_running(response_id))
 
     def _cancelled(self, event: e.ResponseDone, now: float) -> list[Effect]:
         """Where it was not cancelled by us, the service has heard the caller before it says so."""
-        if self._floor.responses.is_doomed(event.response_id):
+        responses = self._floor.responses
+        if responses.is_doomed(event.response_id) or responses.is_over(event.response_id):
             return []
         return self._floor.interrupt("interrupted", now)
 

@@ -53,6 +53,7 @@ class Turn:
     caller_text: str = ""
     caller_done_at: float | None = None
     answered_at: float | None = None
+    ref: str = ""
     answer: Answer = field(default_factory=Answer)
     batch: list[Picked] = field(default_factory=list)
     wished: Mapping[str, Any] | None = None

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, settings
 from conversations.core import effects as fx
 from conversations.core import events as e
 from conversations.core.policy import Limits, Setup
-from conversations.core.records import CallClosed, CallOpened, TurnClosed, TurnOpened, TurnTexts
+from conversations.core.records import CallClosed, CallOpened, TurnClosed, TurnOpened, TurnTexts, TurnTroubled
 from conversations.core.turn import Machine
 from conversations.realtime import shown, wire
 from conversations.realtime.words import FOR_CALLER, FOR_MODEL
@@ -67,6 +67,7 @@ class Rows:
     calls: dict = field(default_factory=dict)
     turn_ends: dict = field(default_factory=dict)
     call_ends: dict = field(default_factory=dict)
+    troubled: dict = field(default_factory=dict)
 
     def keep(self, record):
         match record:
@@ -79,6 +80,9 @@ class Rows:
             case TurnTexts(turn_id, caller_text, heard_text):
                 assert turn_id in self.turns, "a turn is opened before it has words"
                 self._correct(turn_id, caller_text, heard_text)
+            case TurnTroubled(turn_id, code, ref):
+                assert turn_id in self.turns, "a turn is opened before it has trouble"
+                self.troubled[ref] = code
             case CallOpened(call_id):
                 assert call_id not in self.calls, "a call is opened once"
                 self.calls[call_id] = record

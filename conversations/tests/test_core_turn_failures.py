@@ -330,3 +330,27 @@ def test_a_malformed_marker_that_was_talked_over_is_not_held_against_anyone(answ
     assert_no_tool_ran(answering)
     assert answering.rows.calls == {}
     assert_turn_ended(answering, "interrupted", heard_text="The oxygen is eight.")
+
+
+# ---- trouble that ends no turn
+
+
+def test_trouble_told_to_the_caller_has_a_reference_that_is_in_the_record(answering):
+    answering.complains("invalid_value")
+    (fields,) = [fields for name, fields in answering.told if name == "error"]
+    assert answering.rows.troubled == {fields["ref"]: "invalid_value"}
+    answering.ends_response(R)
+    assert_turn_ended(answering, "done")
+
+
+def test_trouble_before_any_turn_names_no_reference_since_nobody_could_find_it(play):
+    play.complains("invalid_value")
+    (fields,) = [fields for name, fields in play.told if name == "error"]
+    assert "ref" not in fields
+
+
+def test_a_turn_that_fails_after_trouble_keeps_its_reference(answering):
+    answering.complains("invalid_value")
+    answering.ends_response(R, status="failed", code="server_error")
+    first, second = [fields["ref"] for name, fields in answering.told if name == "error"]
+    assert first == second
