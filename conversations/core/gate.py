@@ -41,7 +41,7 @@ class Gate:
     """The gate of one response: three answers for each event, `Show…` effects, nothing yet, or never.
 
     `kept` and `audio_ms` are what passed, `shown` says that the browser knows an item of this response, `cut`
-    that something did not pass.
+    that something did not pass, `ended` that the browser knows its end.
     """
 
     def __init__(self, parser: MarkerParser | None) -> None:
@@ -58,6 +58,7 @@ class Gate:
         self.audio_ms: dict[str, float] = {}
         self.shown = False
         self.cut = False
+        self.ended = False
 
     @property
     def waiting(self) -> bool:

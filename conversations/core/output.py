@@ -55,6 +55,11 @@ class Output:
         known = self._gates.get(response_id)
         return known[1] if known else None
 
+    def has_ended(self, response_id: str) -> bool:
+        """Whether the end of a response was shown."""
+        known = self._gates.get(response_id)
+        return known is not None and known[0].ended
+
     def spoke(self, response_id: str) -> bool:
         """Whether anything of a response reached the browser."""
         known = self._gates.get(response_id)
@@ -124,6 +129,7 @@ class Output:
     def done(self, event: ResponseDone) -> Effect:
         """The end of a response as the browser may see it."""
         gate, _ = self._gates[event.response_id]
+        gate.ended = True
         told = (*event.calls, *event.told)
         hidden = frozenset(call.item_id for call in told if not self.is_browsers(call.name))
         shape = gate.again(Structure(event.response_id, "", event.frame, texts=event.texts))

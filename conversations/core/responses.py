@@ -59,6 +59,14 @@ class Responses:
         """Whether that response runs and was cancelled by us."""
         return response_id in self._doomed
 
+    def is_running(self, response_id: str) -> bool:
+        """Whether that response was announced and has not ended."""
+        return response_id in self._active
+
+    def is_over(self, response_id: str) -> bool:
+        """Whether that response ended, or counts as ended because its cancel was never confirmed."""
+        return response_id in self._over
+
     def item_sent(self, item_id: str) -> list[Effect]:
         """An item of ours is on its way; the answer to it cannot begin before the service has it."""
         self._unacknowledged = item_id
@@ -99,7 +107,7 @@ class Responses:
         """A response ended."""
         self._active.discard(response_id)
         self._doomed.discard(response_id)
-        self._over.put(response_id, None)
+        self._note_end(response_id)
         self._blocked = False
         return self._send()
 
@@ -128,7 +136,7 @@ class Responses:
         """A service may never confirm a cancel: after a bounded wait the cancelled ones count as ended."""
         self._cancelling = False
         for response_id in self._doomed:
-            self._over.put(response_id, None)
+            self._note_end(response_id)
         self._active -= self._doomed
         self._doomed.clear()
         if self._asked_doomed:
@@ -153,6 +161,11 @@ class Responses:
         self._wanted = _merged(asked, self._wanted)
         self._blocked = not self._active
         return False, self._send()
+
+    def _note_end(self, response_id: str) -> None:
+        # A service that gives no ids uses the same none again.
+        if response_id:
+            self._over.put(response_id, None)
 
     def _doom(self, response_id: str) -> list[Effect]:
         self._doomed.add(response_id)

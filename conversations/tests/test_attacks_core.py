@@ -11,6 +11,7 @@ from conversations.tests.core_play import (
     LABEL,
     SEARCH,
     SECRET,
+    Play,
     R,
     a_question,
     assert_no_marker_seen,
@@ -146,3 +147,37 @@ def test_a_marker_that_is_interrupted_by_another_item_does_not_pass(play):
             {"type": "response.output_item.added", "response_id": R, "output_index": 1, "item": item}
         )
     assert [words for words in words_of_parts(play) if "CALL" in words or "<<" in words] == []
+
+
+# ---- ends of responses
+
+
+@pytest.mark.parametrize("how", ["twice", "late"])
+def test_a_cancel_that_is_confirmed_twice_or_late_does_not_interrupt_the_turn(play, how):
+    play.writes(R, marker())
+    if how == "twice":
+        play.ends_response(R, "cancelled")
+    else:
+        play.wait(3)
+        play.tool_ends()
+    play.ends_response(R, "cancelled")
+    if play.running:
+        play.tool_ends()
+    play.responds("Eight.")
+    assert play.words == "Eight."
+    assert [frame["response"]["id"] for frame in play.seen if frame["type"] == "response.done"].count(R) == 1
+    assert_turn_ended(play, "done", heard_text="Eight.")
+
+
+@pytest.mark.parametrize("announced", [True, False])
+def test_a_service_that_gives_no_ids_is_heard_every_time(announced):
+    play = Play()
+    for answer in ("One.", "Two.", "Three."):
+        play.types("And now?")
+        if announced:
+            play.begins_response("")
+        play.writes("", answer)
+        play.ends_response("")
+        play.ends_response("")
+        assert_turn_ended(play, "done", heard_text=answer)
+    assert play.words == "One.Two.Three."
