@@ -18,7 +18,7 @@ from conversations.tests.talking import ADMINISTRATOR, Person, eventually
 
 pytest_plugins = ("conversations.tests.deployment",)
 
-CALLS = 50
+PEOPLE = 11  # who make 50 calls
 WAYS = ("vanishes", "vanishes in a tool", "answered", "moves", "cleans up")
 REPORTS = Calls.one("list_reports", {"request": {}})
 
@@ -84,21 +84,21 @@ async def arrivals(address, count):
 
 
 async def all_call(people):
-    """All of them at one time, each in every way."""
+    """All of them at one time, each in every way; every other one does not clean up at the end."""
 
-    async def one(person):
-        for way in WAYS:
+    async def one(number, person):
+        for way in WAYS[: len(WAYS) - number % 2]:
             await one_call(person, way)
 
-    await asyncio.gather(*map(one, people))
+    await asyncio.gather(*(one(number, person) for number, person in enumerate(people)))
 
 
 async def test_fifty_calls_leave_no_task_no_timer_no_socket_and_no_lease(server, speech, aquaportal):
     speech.reply = answered
-    await all_call(await arrivals(server.address, 1))
+    await all_call(await arrivals(server.address, 2))
     await eventually(lambda: settled(server))
     before, sockets_before = server.ask(alive), sockets()
-    await all_call(await arrivals(server.address, CALLS // len(WAYS)))
+    await all_call(await arrivals(server.address, PEOPLE))
     await eventually(lambda: settled(server))
     tasks, timers = server.ask(alive)
     assert tasks == before[0]
