@@ -12,8 +12,13 @@ from typing import Any
 
 import jsonschema_rs
 
+from tools import unfolding
+
 MAX_BYTES = 64 * 1024
 MAX_DEPTH = 32
+# Values are bounded elsewhere, too; a schema that fans out may bound them further, but not below the least.
+DEEPEST_VALUE = 64
+LEAST_DEPTH = 4
 MAX_PROBLEMS = 3
 MAX_SENTENCE = 400
 # Stands in messages for what the model sent: a value may be long, private, or both.
@@ -26,10 +31,11 @@ class SchemaRefused(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """A schema ready to be asked; equal digests are the same schema."""
+    """A schema ready to be asked, about values nested up to `depth`; equal digests are the same schema."""
 
     digest: str
     validator: jsonschema_rs.Validator
+    depth: int
 
 
 def compiled(schema: Any) -> Compiled:
@@ -51,6 +57,8 @@ def compiled(schema: Any) -> Compiled:
 
 def validate(schema: Compiled, value: Any) -> str | None:
     """What is wrong with the value, field by field in one text for the model; None when it fits."""
+    if depth_exceeds(value, schema.depth):
+        return f"it is nested more than {schema.depth} levels deep"
     problems = [_problem(error) for error in islice(schema.validator.iter_errors(value), MAX_PROBLEMS)]
     return "; ".join(problems)[:MAX_SENTENCE] if problems else None
 
@@ -80,14 +88,27 @@ def depth_exceeds(value: Any, limit: int) -> bool:
 
 @lru_cache(maxsize=256)
 def _compiled(text: str) -> Compiled:
+    schema = json.loads(text)
+    depth = _depth_for(schema)
     try:
         validator = jsonschema_rs.validator_for(
-            json.loads(text), retriever=_deny, pattern_options=jsonschema_rs.RegexOptions(), mask=MASK
+            schema, retriever=_deny, pattern_options=jsonschema_rs.RegexOptions(), mask=MASK
         )
     except ValueError as error:
         reason = getattr(error, "message", str(error))
         raise SchemaRefused(f"The schema cannot be used: {str(reason)[:200]}") from error
-    return Compiled(hashlib.sha256(text.encode()).hexdigest(), validator)
+    return Compiled(hashlib.sha256(text.encode()).hexdigest(), validator, depth)
+
+
+def _depth_for(schema: Any) -> int:
+    """How deep values may nest: one that is looked at again and again would hold up every conversation."""
+    try:
+        depth = unfolding.depth_limit(schema, DEEPEST_VALUE)
+    except (ValueError, RecursionError) as error:
+        raise SchemaRefused("The schema refers to something that is not in it.") from error
+    if depth < LEAST_DEPTH:
+        raise SchemaRefused("The schema's references unfold too far.")
+    return depth
 
 
 def _deny(uri: str) -> Any:

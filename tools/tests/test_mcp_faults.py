@@ -14,6 +14,8 @@ from tools.tests.fault_server import fault_server
 from tools.tests.mcp_server import mcp_server
 
 HUGE = b'{"jsonrpc": "2.0", "id": 1, "result": {"x": "' + b"a" * MAX_BODY + b'"}}'
+MANY = b'{"jsonrpc":"2.0","id":2,"result":{"a":[' + b"[]," * 60_000 + b"1]}}"
+DENSE = b"data: {\"x\":[" + b"[]," * 60_000 + b"1]}\n\n"
 WRONG_SHAPE = {"content": "not a list", "resultType": "complete"}
 CALL_FAULTS = {
     "401": (faults.status(401), "unauthorized"),
@@ -39,11 +41,13 @@ CALL_FAULTS = {
     "a result of the wrong shape": (faults.result(WRONG_SHAPE), "tool_error"),
     "a result that is no object": (faults.result([]), "tool_error"),
     "a body over the limit": (faults.status(200, HUGE, "application/json"), "tool_error"),
+    "a body of too many parts": (faults.status(200, MANY, "application/json"), "tool_error"),
     "a compressed body": (
         faults.status(200, b"\x1f\x8b", "application/json", content_encoding="gzip"),
         "tool_error",
     ),
     "a stream that ends": (faults.stream(b": ping\n\n"), "connection_lost"),
+    "a stream of too many parts": (faults.stream(DENSE), "connection_lost"),
     "a stream of nonsense": (faults.stream(b"data: {nonsense\n\n"), "tool_error"),
     "a stream with an error of no request": (
         faults.stream(b'data: {"error":"Session not found"}\n\n'),

@@ -42,7 +42,8 @@ def progress(done: float, total: float | None, message: str | None, secret: str)
     """The progress that a server tells, fit to be shown; None for what is no number."""
     if not math.isfinite(done):
         return None
-    words = shorten(clean(message, secret), MAX_MESSAGE) if message else None
+    # First cut roughly: of a message of megabytes only the beginning is worth cleaning.
+    words = shorten(clean(message[: 10 * MAX_MESSAGE], secret), MAX_MESSAGE) if message else None
     return Progress(done, total if total is not None and math.isfinite(total) else None, words)
 
 

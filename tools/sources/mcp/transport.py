@@ -22,6 +22,9 @@ TOO_LARGE = -31084
 
 MAX_BODY = 2_000_000
 MAX_ERROR_BODY = 64 * 1024
+# Objects and arrays in one answer, or in all that one stream brings: the SDK makes something of each of them
+# on the event loop, where other conversations wait.
+MAX_PARTS = 50_000
 # Longer than any call may take: the deadline of a call ends it, not the silence of its connection.
 READ_SECONDS = 300.0
 CONNECT_SECONDS = 3.0
@@ -105,10 +108,14 @@ class _Stream(httpx2.AsyncByteStream):
 
     def __init__(self, response: httpx2.Response) -> None:
         self._response = response
+        self._parts = 0
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         try:
             async for chunk in self._response.stream:  # type: ignore[union-attr] # it is an async response
+                self._parts += _parts(chunk)
+                if self._parts > MAX_PARTS:
+                    raise httpx2.StreamError("too much")
                 yield chunk
         except httpx2.TransportError as error:
             raise httpx2.StreamError(type(error).__name__) from error
@@ -131,7 +138,7 @@ async def _whole(response: httpx2.Response) -> httpx2.Response:
         return _failed(error)
     finally:
         await response.aclose()
-    if body is None:
+    if body is None or _parts(body) > MAX_PARTS:
         return _error(502, TOO_LARGE, "answer too large")
     return httpx2.Response(response.status_code, headers=_plain(response.headers), content=body)
 
@@ -161,6 +168,10 @@ async def _body(response: httpx2.Response, limit: int) -> bytes | None:
         if len(body) > limit:
             return None
     return bytes(body)
+
+
+def _parts(body: bytes | bytearray) -> int:
+    return body.count(b"{") + body.count(b"[")
 
 
 def _rpc_error(body: bytes) -> dict[str, Any] | None:
