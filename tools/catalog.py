@@ -21,6 +21,8 @@ log = structlog.get_logger(__name__)
 
 MAX_TOOLS = 256
 MAX_REFUSED = 100
+# It goes to the model with every session.
+MAX_DESCRIPTION = 8_000
 # What every model API accepts as a function name.
 LEGAL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
@@ -161,8 +163,9 @@ async def _listing(
         log.warning("catalog.failed", source=source.name, code=failure.code)
         listing = replace(empty, error=failure.code, expires_at=now)
     else:
-        kept = listed[:MAX_TOOLS]
-        screened, reasons = _screen(source, kept, allowed)
+        taken = listed[:MAX_TOOLS]
+        screened, reasons = _screen(source, taken, allowed)
+        kept = tuple(tool for tool in taken if len(tool.description) <= MAX_DESCRIPTION)
         reasons += [(tool.name, "The source lists too many tools.") for tool in listed[MAX_TOOLS:]]
         listing = replace(empty, tools=kept, refused=tuple(reasons[:MAX_REFUSED]), digest=digest_of(kept))
         log.info("catalog.discovered", source=source.name, listed=len(listed), offered=len(screened))
@@ -180,6 +183,8 @@ def _screen(
             refused.append((tool.name, "It is not on the list of allowed tools."))
         elif not LEGAL_NAME.fullmatch(tool.name):
             refused.append((tool.name, "Its name is not made of 1 to 64 letters, digits, _ and -."))
+        elif len(tool.description) > MAX_DESCRIPTION:
+            refused.append((tool.name, f"Its description is longer than {MAX_DESCRIPTION:,} characters."))
         elif tool.name in entries:
             refused.append((tool.name, "The source lists two tools of this name."))
         else:

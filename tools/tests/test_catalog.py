@@ -1,5 +1,6 @@
 """What a caller may use is discovered for the credential, cached, screened and frozen."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -169,3 +170,14 @@ async def test_a_source_that_lists_too_much_is_cut():
     assert len(offer.tools) == catalog.MAX_TOOLS
     [listing] = cache.listings.values()
     assert ("tool_299", "The source lists too many tools.") in listing.refused
+
+
+async def test_a_description_that_would_fill_every_session_costs_its_tool_and_is_not_kept():
+    cache, wordy = MemoryCache(), a_tool("wordy")
+    wordy = replace(wordy, description="x" * (catalog.MAX_DESCRIPTION + 1))
+    offer = await discover(MemorySource((wordy, answers(1)), (a_tool("good"), answers(1))), cache=cache)
+    assert names(offer) == ["good"]
+    assert offer.refused == (("wordy", "Its description is longer than 8,000 characters."),)
+    [listing] = cache.listings.values()
+    assert [tool.name for tool in listing.tools] == ["good"]
+    assert listing.refused == offer.refused
