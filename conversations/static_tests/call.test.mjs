@@ -6,6 +6,7 @@ import { mock, test } from "node:test";
 import { MicrophoneError } from "../static/conversations/audio/microphone.js";
 import { Call } from "../static/conversations/call.js";
 import { Store } from "../static/conversations/model.js";
+import { textOf } from "../static/conversations/transcript.js";
 
 mock.timers.enable({ apis: ["setTimeout"] });
 
@@ -79,6 +80,16 @@ test("typing over an answer cancels it, says what was heard, and only then asks"
     "response.create",
   ]);
   assert.deepEqual([sent[1].played_ms, sent[2].audio_end_ms], [700, 700]);
+});
+
+test("an answer that the end of the conversation cut shows what was heard of it", async () => {
+  const cuts = [{ response: "r1", item: "a1", content: 0, playedMs: 500, receivedMs: 2000 }];
+  const { store, happen } = open({ cuts });
+  happen("answer.delta", { response: "r1", item: "a1", content: 0, text: "Oxygen in cage four is fine today." });
+  happen("link.ended", { problem: { code: "operator", ref: "", retryAt: null } });
+  await Promise.resolve();
+  const [line] = store.model.lines;
+  assert.equal(textOf(line).slice(0, line.heard), "Oxygen in");
 });
 
 test("progress is told once a second, the end always", () => {

@@ -164,6 +164,11 @@ test("a reload brings back every finished turn with its tools", () => {
   );
 });
 
+test("a reload shows where an answer was stopped, however it was stopped", () => {
+  const heard = (outcome) => catchUp([], [turn(1, "One?", "On", { outcome })], NOTHING).lines[1].heard;
+  assert.deepEqual(["interrupted", "cancelled", "failed", "done"].map(heard), [2, 2, 2, null]);
+});
+
 test("coming back adds what was missed and nothing twice", () => {
   const first = catchUp([], [turn(1, "One?", "One.")], NOTHING);
   const seen = [heard("u2"), caller("u2", "Two?"), final("Two."), done()].reduce(stepLines, first.lines);

@@ -53,6 +53,16 @@ test("nothing is offered that cannot help", () => {
   assert.equal(explain("expired").deed, "begin");
 });
 
+test("a speech service that is away is tried again, a call in another window is continued", () => {
+  const failed = (code) => {
+    const problem = { code, ref: "", retryAt: null };
+    return ["link.starting", "link.failed"].reduce((model, type) => stepModel(model, { type, problem }), FIRST);
+  };
+  const { deed, label } = noticeOf(failed("speech_down"));
+  assert.deepEqual([deed, say(label)], ["reconnect", "Try again"]);
+  assert.equal(say(noticeOf(failed("taken_over")).label), "Continue here");
+});
+
 test("the six microphone problems are six sentences (case 158)", () => {
   const problems = ["insecure", "unsupported", "denied", "missing", "busy", "lost"];
   const sentences = problems.map((problem) => {

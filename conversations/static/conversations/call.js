@@ -182,14 +182,17 @@ export class Call {
         break;
       case "link.ended":
       case "link.failed":
-        this.#hangUp();
+        void this.#hangUp();
         break;
     }
   }
 
-  #hangUp() {
+  /** Silence at once; nobody is left to tell what was heard, but the page shows it. */
+  async #hangUp() {
     if (this.#store.model.call.microphone !== "off") this.#closeMicrophone();
-    void this.#speaker.flush([]);
+    for (const { item, playedMs, receivedMs } of await this.#speaker.flush([])) {
+      this.#store.dispatch({ type: "answer.cut", item, playedMs, receivedMs });
+    }
   }
 
   /** Silence at once; the server learns what was heard. */

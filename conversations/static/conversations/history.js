@@ -29,7 +29,7 @@ function linesOf(turn) {
   const heard = turn.heard_text ?? "";
   if (said) lines.unshift(line(`past-${turn.index}-caller`, "caller", { parts: [said], settled: true }));
   if (heard) {
-    const cut = turn.outcome === "interrupted" ? heard.length : null;
+    const cut = turn.outcome === "done" ? null : heard.length;
     lines.push(line(`past-${turn.index}-answer`, "answer", { parts: [heard], settled: true, heard: cut }));
   }
   return { lines, chips };

@@ -17,6 +17,15 @@ const BOOTSTRAPS = 2;
 /** @type {Told} */
 const NOTHING_TOLD = { code: "", ref: "", retryMs: null };
 
+/** So long the call waits for the turns that another window had; after that it begins without them. */
+const LOOK_MS = 1500;
+
+/**
+ * @param {number} ms
+ * @returns {Promise<null>}
+ */
+const after = (ms) => new Promise((resolve) => setTimeout(resolve, ms, null));
+
 /**
  * @param {string} path
  * @param {string} conversation
@@ -44,6 +53,8 @@ export class Link {
   #conversation = null;
   /** @type {Realtime | null} */
   #socket = null;
+  /** @type {Happening[] | null} */
+  #held = null;
   /** @type {{timer: ReturnType<typeof setTimeout>, again: () => void} | null} */
   #planned = null;
 
@@ -119,6 +130,7 @@ export class Link {
   #drop() {
     this.#socket?.close();
     this.#socket = null;
+    this.#held = null;
     if (this.#planned) clearTimeout(this.#planned.timer);
     this.#planned = null;
     this.#attempt += 1;
@@ -143,23 +155,42 @@ export class Link {
     }
     this.#told = NOTHING_TOLD;
     this.#socket = new Realtime(socketUrl(this.#path, id), {
-      onFrame: (frame) => this.#receive(frame),
+      onFrame: (frame) => this.#receive(mine, frame),
       onClose: (code) => this.#closed(mine, code),
     });
   }
 
-  /** @param {string} frame */
-  #receive(frame) {
+  /**
+   * @param {number} mine
+   * @param {string} frame
+   */
+  #receive(mine, frame) {
     const event = readFrame(frame, Date.now());
     if (!event) return;
-    if (event.type === "ready") {
-      this.#lost = 0;
-      this.#bootstraps = 0;
-      this.#emit({ type: "link.ready" });
-    }
     if (event.type === "trouble") this.#told = event;
     if (event.type === "closed") this.#told = { ...this.#told, code: event.reason };
-    this.#emit(event);
+    if (this.#held) this.#held.push(event);
+    else if (event.type === "ready") void this.#ready(mine, event);
+    else this.#emit(event);
+  }
+
+  /**
+   * The call is this window's now, and the turn that it took from another one has ended: time for a second look.
+   * @param {number} mine
+   * @param {Happening} event
+   */
+  async #ready(mine, event) {
+    this.#lost = 0;
+    this.#bootstraps = 0;
+    this.#held = [];
+    const look = this.#api.conversation(/** @type {string} */ (this.#conversation)).catch(() => null);
+    const seen = await Promise.race([look, after(LOOK_MS)]);
+    if (mine !== this.#attempt || !this.#held) return;
+    const late = this.#held;
+    this.#held = null;
+    if (seen) this.#emit({ type: "conversation.restored", turns: seen.turns ?? [] });
+    this.#emit({ type: "link.ready" });
+    for (const one of [event, ...late]) this.#emit(one);
   }
 
   /**
@@ -169,6 +200,7 @@ export class Link {
   #closed(mine, closeCode) {
     if (mine !== this.#attempt) return;
     this.#socket = null;
+    this.#held = null;
     const plan = planFor(closeCode, this.#told);
     if (plan.act === "end") this.#end("link.ended", plan.code);
     else if (plan.act === "fail") this.#end("link.failed", plan.code);
@@ -224,10 +256,8 @@ export class Link {
     const { code, ref, retryMs } = error instanceof ApiError ? error : new ApiError("unexpected");
     const alone = code === "unreachable";
     const ms = alone ? backOff(this.#lost, Math.random()) : retryMs;
-    if (alone) {
-      this.#lost += 1;
-      this.#plan(this.#attempt, /** @type {number} */ (ms), again);
-    }
+    if (alone) this.#lost += 1;
+    if (ms !== null) this.#plan(this.#attempt, ms, again);
     this.#emit({ type: "link.failed", problem: { code, ref, retryAt: ms === null ? null : Date.now() + ms } });
   }
 }

@@ -11,7 +11,7 @@ import { explain, troubleText } from "./problems.js";
  * @property {TextKey} text
  * @property {string} detail the server's own words
  * @property {string} ref
- * @property {number | null} until the moment that the sentence counts down to
+ * @property {number | null} until the moment that is counted down to
  * @property {Deed | null} deed
  * @property {TextKey | null} label of the press
  */
@@ -37,9 +37,9 @@ function aboutLink({ call, problem }) {
     const text = problem.code === "capacity" ? "closed.capacity" : "hint.reconnecting";
     return notice(text, { tone: "calm", until: problem.retryAt, deed: "reconnect", label: "deed.reconnect_now" });
   }
-  const { text, deed } = explain(problem.code);
+  const { text, ...way } = explain(problem.code);
   const tone = call.link === "ended" ? "calm" : "problem";
-  return notice(text, { tone, deed, ref: problem.ref, until: problem.retryAt });
+  return notice(text, { tone, ...way, ref: problem.ref, until: problem.retryAt });
 }
 
 /**

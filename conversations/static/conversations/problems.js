@@ -5,7 +5,7 @@ import { isText } from "./text.js";
 /**
  * @typedef {import("./text.js").TextKey} TextKey
  * @typedef {import("./types.js").Deed} Deed
- * @typedef {{text: TextKey, deed: Deed | null}} Explanation
+ * @typedef {{text: TextKey, deed: Deed | null, label?: TextKey}} Explanation
  */
 
 /** @type {Record<string, Explanation>} */
@@ -35,7 +35,7 @@ const PROBLEMS = {
   too_big: { text: "closed.too_big", deed: "reconnect" },
   no_conversation: { text: "closed.no_conversation", deed: "begin" },
   capacity: { text: "closed.capacity", deed: "reconnect" },
-  speech_down: { text: "closed.speech_down", deed: "reconnect" },
+  speech_down: { text: "closed.speech_down", deed: "reconnect", label: "deed.retry" },
 };
 
 /** @type {Explanation} */

@@ -52,7 +52,7 @@ const ENGLISH = {
   "problem.link_expired": "This link has expired. Ask for a new one.",
   "problem.link_used": "This link was already used. Ask for a new one.",
   "problem.invalid": "This address does not work. Check the link, or ask for a new one.",
-  "problem.rate_limited": "That was too often. Wait a little before you try again.",
+  "problem.rate_limited": "Vocero is busy right now. It will try again by itself.",
   "problem.backend_contract":
     "The login service gave an answer that cannot be used. If trying again does not help, tell the people who run it.",
   "problem.backend_unavailable": "The login service cannot be reached. Try again in a moment.",
@@ -83,7 +83,8 @@ const ENGLISH = {
   "trouble.tools": "The data cannot be reached at the moment, so answers may be missing.",
   "speech.lost": "The speech service was lost. Vocero connects again by itself.",
   "sound.blocked": "The browser holds the sound back until you press something.",
-  "conversation.expiring": "This conversation ends in {time}.",
+  "conversation.expiring": "The time for this conversation is almost over.",
+  "conversation.ends_in": "It ends in {time}.",
   "retry.in": "Next try in {time}.",
   "time.seconds": "{n} s",
   "time.minutes": "{n} min",

@@ -191,6 +191,16 @@ def test_the_keyboard_alone_is_enough(page, server, line):
     assert created[0]["item"]["content"][0]["text"] == "One\ntwo"
 
 
+def test_a_button_that_goes_leaves_the_keyboard_at_the_microphone(page, server, line):
+    opened(page, server)
+    ask(page, QUESTION)
+    line.speaks(OXYGEN, ms=5000, done=False)
+    page.focus("#stop")
+    page.keyboard.press("Enter")
+    expect(page.locator("#stop")).to_be_hidden()
+    expect(page.locator("#microphone")).to_be_focused()
+
+
 STICKS_OUT = """() => [...document.querySelectorAll("body, body *:not(.visually-hidden)")]
   .filter((element) => element.getBoundingClientRect().right > innerWidth + 1)
   .map((element) => element.id || element.className)"""

@@ -1,5 +1,7 @@
 """The voice client page in a real Chromium: what it says and keeps when something does not work."""
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
@@ -118,7 +120,7 @@ ENDS = [
     (4410, "operator", "ended", "by an operator", "New conversation"),
     (4410, "auth_expired", "ended", "sign-in has expired", "New conversation"),
     (4413, "", "error", "too long", "Continue here"),
-    (4502, "", "error", "speech service cannot be reached", "Continue here"),
+    (4502, "", "error", "speech service cannot be reached", "Try again"),
     (1000, "", "ended", "has ended", "New conversation"),
 ]
 
@@ -169,7 +171,7 @@ REFUSALS = [
     (403, "csrf_failed", "Allow cookies", "Try again"),
     (410, "link_expired", "expired", None),
     (410, "link_used", "already used", None),
-    (429, "rate_limited", "too often", "Try again"),
+    (429, "rate_limited", "busy", "Try again"),
     (502, "backend_contract", "cannot be used", "Try again"),
     (503, "backend_unavailable", "cannot be reached", "Try again"),
     (500, "internal", "at the server", "Try again"),
@@ -189,6 +191,37 @@ def test_a_refused_start_says_why_in_a_sentence(page, server, line, refusal):
         return
     page.get_by_role("button", name=press).click()
     expect_phase(page, "ready")
+
+
+def test_a_start_that_is_refused_for_a_while_is_tried_again_after_the_time_that_it_names(page, server, line):
+    server.answers = [(429, {"code": "rate_limited"}, {"Retry-After": "1"})]
+    page.goto(server.address)
+    expect_text(page, "#notice-text", "It will try again by itself")
+    expect_text(page, "#notice-time", "Next try in 1 s.")
+    expect_phase(page, "ready")
+    assert len(server.bootstraps) == 2
+
+
+def test_a_window_that_takes_the_call_over_shows_the_turn_that_it_took(page, server, line):
+    opened(page, server)
+    line.greets = False
+    line.close(1011)
+    until(page, lambda: len(line.sockets) == 2)
+    # The other window's turn ends when the call is claimed, after this window's first look.
+    taken = {"caller_text": "Give me my briefing.", "heard_text": "Here is your brief", "outcome": "cancelled"}
+    server.turns = [{"index": 1, "tools": [], **taken}]
+    line.ready()
+    line.hears("user_1", QUESTION)
+    expect(page.locator(".line.caller .words")).to_have_text(["Give me my briefing.", QUESTION])
+    expect_text(page, ".line.answer", "Here is your brief interrupted")
+
+
+def test_the_end_that_comes_is_counted_down(page, server, line):
+    opened(page, server)
+    line.send("vocero.conversation.expiring", seconds=59)
+    expect_text(page, "#notice-text", "almost over")
+    expect(page.locator("#notice-time")).to_have_text(re.compile(r"It ends in 5\d s\."))
+    expect(page.locator("#notice-time")).to_have_text(re.compile(r"It ends in 5[0-7] s\."))
 
 
 def test_what_is_typed_before_the_start_works_is_sent_when_it_does(page, server, line):

@@ -79,11 +79,21 @@ export class Stage {
     write(this.#hint, notice && (phase === "reconnecting" || phase === "ready") ? "" : hint);
     write(this.#microphoneLabel, say(PRESS[microphone]));
     this.#microphone.setAttribute("aria-pressed", String(microphone === "on" || microphone === "muted"));
-    this.#mute.hidden = microphone !== "on" && microphone !== "muted";
+    this.#offer(this.#mute, microphone === "on" || microphone === "muted");
     this.#mute.setAttribute("aria-pressed", String(microphone === "muted"));
     write(this.#mute, say(microphone === "muted" ? "microphone.unmute" : "microphone.mute"));
-    this.#stop.hidden = phase !== "speaking" && phase !== "thinking";
+    this.#offer(this.#stop, phase === "speaking" || phase === "thinking");
     this.#tell(notice, now);
+  }
+
+  /**
+   * A button that goes would take the keyboard's place with it: that moves to the microphone, which stays.
+   * @param {HTMLButtonElement} button
+   * @param {boolean} shown
+   */
+  #offer(button, shown) {
+    if (!shown && document.activeElement === button) this.#microphone.focus({ preventScroll: true });
+    button.hidden = !shown;
   }
 
   /**
@@ -92,16 +102,14 @@ export class Stage {
    */
   #tell(notice, now) {
     const left = notice?.until == null ? 0 : notice.until - now;
-    const spoken = notice?.text === "conversation.expiring";
+    const coming = notice?.text === "conversation.expiring" ? "conversation.ends_in" : "retry.in";
     this.#notice.hidden = !notice;
     this.#notice.dataset.tone = notice?.tone ?? "";
     this.#offered = notice?.deed ?? null;
-    this.#deed.hidden = !this.#offered;
-    const words = notice
-      ? [say(notice.text, { time: duration(Math.ceil(left / 60_000) * 60_000) }), notice.detail]
-      : [];
+    this.#offer(this.#deed, this.#offered !== null);
+    const words = notice ? [say(notice.text), notice.detail] : [];
     write(this.#noticeText, words.filter(Boolean).join(" "));
-    write(this.#noticeTime, left > 0 && !spoken ? say("retry.in", { time: duration(left) }) : "");
+    write(this.#noticeTime, left > 0 ? say(coming, { time: duration(left) }) : "");
     write(this.#noticeRef, notice?.ref ? say("ref", { ref: notice.ref }) : "");
     write(this.#deed, notice?.label ? say(notice.label) : "");
   }
