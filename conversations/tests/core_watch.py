@@ -167,11 +167,15 @@ class Watched(Play):
             heard, said = ends[0].heard_text.replace(" ", ""), self.words_of.get(turn_id, "")
             self.hold(10, is_subsequence(heard, said), "what was heard was said")
 
+    def check_silence(self):
+        """Nobody has said anything for long: a turn is over, unless a tool runs or nobody asked."""
+        self.hold(5, self.running or set(self.open_turns) <= self.unasked, "no dead air")
+
     def check_rest(self):
         """Everybody has done what was left to do: nothing is left open but what nobody asked for."""
         answers = self.service_side.answers.values()
         self.hold(5, all(len(outputs) == 1 for outputs in answers), "every call is answered, and once")
-        self.hold(5, set(self.open_turns) <= self.unasked, "no dead air")
+        self.hold(5, set(self.open_turns) <= self.unasked, "every turn ends")
 
     def check_end(self):
         """The call is over and its tools have ended."""

@@ -24,6 +24,7 @@ SECRET_ARGUMENTS = json.dumps({"request": SECRET})
 TEXTS = st.sampled_from(
     [
         "It is eight.",
+        "One moment. <<<VOCERO_MCP",
         "Is 2 < 3? Yes. ",
         "<think>plan</think>Seven.",
         "One moment. " + marker(arguments=SECRET_ARGUMENTS),
@@ -49,6 +50,8 @@ PICKS = st.builds(
     ga.Calls, st.lists(CALLS, min_size=1, max_size=3).map(tuple), st.sampled_from(["", "Let me look."])
 )
 REPLIES = st.one_of(PICKS, PICKS, SAYS, SAYS, st.sampled_from([ga.Fails(), ga.Says("")]))
+LATE = st.sampled_from([0, 3, 20])  # frames of the service that were on their way when the caller went on
+HEARD = st.sampled_from([9, 1_000, 3, 30])
 ENDS = st.sampled_from(["", "", "", "timeout", "unavailable", "forbidden", "cancelled"])
 OUTPUTS = st.sampled_from([LABEL + SECRET, LABEL + marker("delete_account"), LABEL + "x" * 2_500, ""])
 
@@ -76,11 +79,11 @@ class LiveCall(RuleBasedStateMachine):
     # ---- the caller
 
     @precondition(lambda self: not self.speaking)
-    @rule(ended_first=st.booleans())
-    def caller_begins_to_speak(self, ended_first):
+    @rule(ended_first=st.booleans(), straggler=st.booleans())
+    def caller_begins_to_speak(self, ended_first, straggler):
         self.utterances += 1
         self.speaking, self.owes_answer = True, False
-        ended = self.fake.ends("cancelled") if self.fake.speaking else []
+        ended = self.fake.ends("cancelled", straggler) if self.fake.speaking else []
         if ended_first:
             self.play.say(ended)
         self.play.supersede()
@@ -103,13 +106,14 @@ class LiveCall(RuleBasedStateMachine):
         self.untranscribed.remove(item_id)
         self.play.is_understood(text, item_id)
 
-    @rule(ask=st.booleans())
-    def caller_types(self, ask):
+    @rule(ask=st.booleans(), late=LATE)
+    def caller_types(self, ask, late=0):
         self.play.supersede()
         self.owes_answer = False
         self.play.types("And cage five?", ask=False)
         self.play.was_superseded()
         self.play.unasked |= set(self.play.open_turns)
+        self.play.say(self.fake.speaks(late))
         if ask:
             self.play.happens(e.CreateAsked())
 
@@ -120,17 +124,17 @@ class LiveCall(RuleBasedStateMachine):
     def service_reads(self, reply, straggler):
         self.play.say(self.fake.reads(reply, straggler))
 
-    @rule(replies=st.lists(REPLIES, min_size=1, max_size=3), code=ENDS, output=OUTPUTS)
-    def a_question_is_worked_on(self, replies, code, output):
-        """Nobody disturbs it for a while; it may go on for longer than that."""
+    @rule(replies=st.lists(REPLIES, min_size=1, max_size=3), code=ENDS, output=OUTPUTS, heard=HEARD)
+    def a_question_is_worked_on(self, replies, code, output, heard):
+        """Nobody disturbs it until so much of the last answer was heard."""
         self.caller_types(ask=True)
-        for reply in replies:
+        for left, reply in zip(range(len(replies))[::-1], replies, strict=True):
             for call_id in list(self.play.running):
                 self.ends_tool(call_id, code, output)
             for _ in range(9):
                 if self.fake.inbox:
                     self.play.say(self.fake.reads(reply))
-            self.play.say(self.fake.speaks(1_000))
+            self.play.say(self.fake.speaks(1_000 if left else heard))
 
     @precondition(lambda self: self.fake.script)
     @rule(count=st.sampled_from([1, 2, 5, 30, 200]))
@@ -184,19 +188,22 @@ class LiveCall(RuleBasedStateMachine):
         self.time_passes(seconds)
 
     def time_passes(self, seconds):
-        while seconds > 0:
-            now = min(seconds, 0.9)
-            seconds, self.idle_service = seconds - now, self.idle_service + now
+        until = self.play.now + seconds
+        while self.play.now < until:
+            next_timer = min([until, *self.play.timers.values()])
+            step = min(next_timer - self.play.now, 0.9) if self.fake.inbox else next_timer - self.play.now
+            self.idle_service = self.idle_service + step if self.fake.inbox else 0
             if self.idle_service > 1.5:
                 self.service_catches_up()
-            self.play.wait(now)
+            self.play.wait(max(step, 0.001))
 
     @rule(
         what=st.sampled_from(["ask", "look", "complain", "stop", "lose"]),
         code=st.sampled_from(["server_error", "response_cancel_not_active", ACTIVE]),
         item=st.integers(1, 6),
+        late=LATE,
     )
-    def something_else_happens(self, what, code, item):
+    def something_else_happens(self, what, code, item, late):
         if what == "ask":
             self.play.happens(e.CreateAsked())
         elif what == "look":
@@ -206,6 +213,7 @@ class LiveCall(RuleBasedStateMachine):
             self.play.complains(code if self.fake.speaking or code != ACTIVE else "server_error")
         elif what == "stop":
             self.caller_stops()
+            self.play.say(self.fake.speaks(late))
         else:
             self.service_is_lost()
 
@@ -232,6 +240,8 @@ class LiveCall(RuleBasedStateMachine):
     def teardown(self):
         if not hasattr(self, "play"):
             return
+        self.time_passes(2 * LIMITS.silence + LIMITS.browser_output)
+        self.play.check_silence()
         for _ in range(12):
             self.settle()
         self.play.check_rest()
