@@ -177,7 +177,6 @@ async def test_a_description_that_would_fill_every_session_costs_its_tool_and_is
     wordy = replace(wordy, description="x" * (catalog.MAX_DESCRIPTION + 1))
     offer = await discover(MemorySource((wordy, answers(1)), (a_tool("good"), answers(1))), cache=cache)
     assert names(offer) == ["good"]
-    assert offer.refused == (("wordy", "Its description is longer than 8,000 characters."),)
     [listing] = cache.listings.values()
     assert [tool.name for tool in listing.tools] == ["good"]
-    assert listing.refused == offer.refused
+    assert listing.refused == (("wordy", "Its description is longer than 8,000 characters."),)
