@@ -130,7 +130,8 @@ class ToolCalls:
         picked = self._open.get(event.call_id)
         if picked is None or not picked.running:
             return []
-        fields = {"progress": event.progress, "total": event.total, "message": event.message}
+        message = neutralise(event.message) if event.message else None
+        fields = {"progress": event.progress, "total": event.total, "message": message}
         return [Tell("vocero.tool.progress", {"call_id": event.call_id, **fields})]
 
     def cancel(self, turn: Turn | None, now: float) -> list[Effect]:
@@ -242,7 +243,7 @@ class ToolCalls:
             "name": picked.name,
             "turn": picked.turn_index,
             "duration_ms": event.duration_ms,
-            "sources": [{"title": title} for title in event.titles],
+            "sources": [{"title": neutralise(title)} for title in event.titles],
         }
         return Tell("vocero.tool.completed", fields)
 

@@ -14,6 +14,9 @@ from tools import executor
 from tools.catalog import Offer
 from tools.contract import CallContext, Caller, Progress
 
+# As often as a page needs it; a server may tell it a thousand times a second.
+PROGRESS_EVERY = 0.25
+
 
 class NotRecorded(Exception):
     """The opening row is not in the database, so the tool must not run."""
@@ -33,12 +36,17 @@ class Runner:
     async def run(self, offer: Offer, effect: RunTool) -> None:
         """Runs it and feeds the outcome; cancelling it feeds `cancelled`, or `outcome_unknown`."""
         started, untold = self.now(), False
+        progressed = 0.0
 
         def on_untold() -> None:
             nonlocal untold
             untold = True
 
         def on_progress(progress: Progress) -> None:
+            nonlocal progressed
+            if self.now() - progressed < PROGRESS_EVERY:
+                return
+            progressed = self.now()
             self.feed(ToolProgressed(effect.call_id, progress.progress, progress.total, progress.message))
 
         context = CallContext(self.caller, self.timeout, on_progress, on_untold)

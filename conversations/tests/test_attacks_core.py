@@ -181,3 +181,18 @@ def test_a_service_that_gives_no_ids_is_heard_every_time(announced):
         play.ends_response("")
         assert_turn_ended(play, "done", heard_text=answer)
     assert play.words == "One.Two.Three."
+
+
+# ---- what a tool server says to the caller
+
+
+def test_titles_and_progress_of_a_tool_server_bring_no_marker_to_the_page(play):
+    play.picks(R)
+    (call_id,) = play.running
+    play.happens(e.ToolProgressed(call_id, 1, 2, f"Reading {marker()}"))
+    play.tool_ends(titles=(marker(), "Cage four"))
+    assert [name for name, _ in play.told][-2:] == ["vocero.tool.progress", "vocero.tool.completed"]
+    assert play.told[-1][1]["sources"][1] == {"title": "Cage four"}
+    everything = json.dumps(play.told)
+    assert "<<" not in everything
+    assert "MCP_CALL" not in everything

@@ -8,6 +8,8 @@ from conversations.realtime import shown, wire
 from conversations.tests import speech_events as ga
 from conversations.tests.live_call import (
     ANSWER,
+    METRIC,
+    PICKS,
     QUESTION,
     LiveCall,
     assert_nothing_leaked,
@@ -15,7 +17,9 @@ from conversations.tests.live_call import (
 )
 from conversations.tests.memory_speech import MemoryService
 from conversations.tests.speech_events import Says
-from conversations.tests.virtual_time import in_virtual_time
+from conversations.tests.virtual_time import in_virtual_time, seconds_pass
+from tools.contract import Progress, ToolResult
+from tools.testing import MemorySource
 
 ORDERS = {"instructions": "SECRET orders", "tools": [{"name": "SECRET tool"}]}
 UTTERANCE = {"item_id": "item_1", "content_index": 0}
@@ -156,3 +160,19 @@ async def test_one_huge_event_of_the_service_is_relayed_and_the_call_goes_on():
         await call.shown("response.done")
         assert len(call.shown_of(f"{HEARD}.delta")[0]["delta"]) == 6_000_000
         assert call.text() == ANSWER
+
+
+@in_virtual_time
+async def test_a_tool_server_that_tells_its_progress_without_end_is_shown_a_few_times_a_second():
+    async def work(_arguments, context):
+        for step in range(5_000):
+            context.on_progress(Progress(step))
+        await seconds_pass(1)
+        context.on_progress(Progress(5_000))
+        return ToolResult({})
+
+    async with LiveCall(MemoryService(PICKS, Says(ANSWER)), MemorySource((METRIC, work))) as call:
+        await call.ready()
+        call.types(QUESTION)
+        await call.shown("vocero.tool.completed")
+        assert [told["progress"] for told in call.shown_of("vocero.tool.progress")] == [0, 5_000]
