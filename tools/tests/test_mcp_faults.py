@@ -15,7 +15,7 @@ from tools.tests.mcp_server import mcp_server
 
 HUGE = b'{"jsonrpc": "2.0", "id": 1, "result": {"x": "' + b"a" * MAX_BODY + b'"}}'
 MANY = b'{"jsonrpc":"2.0","id":2,"result":{"a":[' + b"[]," * 60_000 + b"1]}}"
-DENSE = b"data: {\"x\":[" + b"[]," * 60_000 + b"1]}\n\n"
+DENSE = b'data: {"x":[' + b"[]," * 60_000 + b"1]}\n\n"
 WRONG_SHAPE = {"content": "not a list", "resultType": "complete"}
 CALL_FAULTS = {
     "401": (faults.status(401), "unauthorized"),
