@@ -16,7 +16,7 @@ from django.utils import timezone
 from conversations.admin import words
 from conversations.admin.filters import BROKEN_CALL, BROKEN_TURN, plain_ref
 from conversations.admin.waterfall import Waterfall, draw, milliseconds
-from conversations.models import BackendToken, Conversation, ToolCall, Turn
+from conversations.models import BackendToken, Conversation, ToolCall, Turn, UpstreamSession
 from tools.admin import moment, pretty
 
 TURNS_A_PAGE = 25
@@ -53,13 +53,14 @@ class ShownCall:
 
 @dataclass(frozen=True, slots=True)
 class ShownTurn:
-    """A turn as its card shows it; the texts are empty for whoever may not read them."""
+    """A turn as its card shows it; `unheard` stands where the row has no words that were heard."""
 
     turn: Turn
     origin: str
     outcome: str
     tone: str
     why: str
+    unheard: str
     took: str
     waterfall: Waterfall
     calls: tuple[ShownCall, ...]
@@ -109,7 +110,7 @@ def conversation_page(request: HttpRequest, conversation: Conversation) -> Mappi
         "page": page,
         "pages": page.paginator.get_elided_page_range(page.number),
         "turns": shown_turns(turns_of(conversation, page, may_read), may_see_payloads, ref),
-        "sessions": sessions(conversation),
+        "sessions": sessions(conversation, state),
     }
 
 
@@ -219,11 +220,21 @@ def shown_turn(
         outcome=outcome,
         tone=tone,
         why=words.turn_sentence(turn.outcome, turn.code),
+        unheard=unheard(turn),
         took=milliseconds(took.total_seconds() * 1000),
         waterfall=draw(turn, calls, now),
         calls=tuple(shown_call(call, may_see_payloads, ref) for call in calls),
         found=bool(ref) and ref == turn.ref,
     )
+
+
+def unheard(turn: Turn) -> str:
+    """What stands in the place of the words that were heard, where the row has none."""
+    if turn.outcome == Turn.Outcome.RUNNING:
+        return "(known when the turn ends)"
+    # The sweep closed it for a process that died: a call that lives gives its failures a reference.
+    left_behind = turn.code == "connection_lost" and not turn.ref
+    return "(not known, the call went away)" if left_behind else "(nothing was heard)"
 
 
 def shown_call(call: ToolCall, may_see_payloads: bool, ref: str) -> ShownCall:
@@ -241,8 +252,12 @@ def shown_call(call: ToolCall, may_see_payloads: bool, ref: str) -> ShownCall:
     )
 
 
-def sessions(conversation: Conversation) -> list[Mapping[str, object]]:
-    """The sessions at the speech service as they were declared, oldest first."""
+def sessions(conversation: Conversation, state: str) -> list[Mapping[str, object]]:
+    """The sessions at the speech service as they were declared, oldest first.
+
+    One that nobody closed is open only where the call goes on and has no newer one.
+    """
+    shown = list(conversation.upstream_sessions.order_by("opened_at")[:_SHOWN_SESSIONS])
     return [
         {
             "dialect": session.dialect,
@@ -250,8 +265,15 @@ def sessions(conversation: Conversation) -> list[Mapping[str, object]]:
             "tool_names": session.tool_names,
             "digest": session.instruction_digest,
             "opened": moment(session.opened_at),
-            "closed": moment(session.closed_at) if session.closed_at else "still open",
+            "closed": closed_words(session, open_now=state == "live" and session is shown[-1]),
             "reason": session.close_reason,
         }
-        for session in conversation.upstream_sessions.order_by("opened_at")[:_SHOWN_SESSIONS]
+        for session in shown
     ]
+
+
+def closed_words(session: UpstreamSession, open_now: bool) -> str:
+    """When a session ended, as far as somebody was left to write it down."""
+    if session.closed_at:
+        return moment(session.closed_at)
+    return "still open" if open_now else "not known, its process went away"

@@ -38,6 +38,10 @@ class ConversationAdmin(ReadOnlyAdmin):
     """Every caller's conversations; ending them is the one thing that can be done."""
 
     detail_template = "admin/conversations/conversation/page.html"
+    unfound_words = (
+        "Is it a reference of eight digits and letters from a to f? Then it is that of a request which was "
+        "refused before there was a conversation; the log has it as the beginning of a request_id."
+    )
     empty_words = "No conversation yet. The first one shows up here as soon as a caller opens the page."
     list_display = (
         "caller",

@@ -59,6 +59,8 @@ def tell_problem(request: HttpRequest, error: Problem) -> HttpResponse:
 
 @api.exception_handler(Refused)
 def tell_refusal(request: HttpRequest, error: Refused) -> HttpResponse:
+    # The page shows the beginning of the request's id as a reference: this line is what it leads to.
+    log.info("request.refused", code=error.code, detail=error.detail)
     return problems.answer(request, Problem(error.code, error.detail, error.retry_after))
 
 

@@ -159,3 +159,12 @@ async def test_an_asynchronous_server_answers_alike():
     assert told(missing) == (404, "not_found")
     assert (await client.get("/api/config")).status_code == 200
     assert told(await client.put("/api/config")) == (405, "method_not_allowed")
+
+
+def test_a_refused_start_is_in_the_log_under_the_id_that_the_page_shows(anybody, caplog):
+    with caplog.at_level(logging.INFO):
+        refused = anybody("POST", PATH, b'{"link": "nonsense"}')
+    [line] = [r.getMessage() for r in caplog.records if "request.refused" in r.getMessage()]
+    assert refused.json()["request_id"] in line
+    assert refused.json()["code"] in line
+    assert "nonsense" not in line
