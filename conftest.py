@@ -107,7 +107,7 @@ def on_sqlite(item):
 def on_postgres(item):
     """What touches the database, without the tests that start servers of their own.
 
-    Those share a database with a process that goes on writing, which no TRUNCATE between tests survives there.
+    Those share a database with a process that goes on writing, which no TRUNCATE between tests survives.
     """
     serves = SERVED in item.fixturenames or any(map(item.get_closest_marker, NEEDS))
     return uses_database(item) and not serves
