@@ -16,6 +16,8 @@ from conversations.core.turns import Picked, Turn
 Chosen = FunctionCall | Selection | Malformed
 NAME_LIMIT = 200
 REMEMBERED = 512
+# So many calls of one response are looked at; each of them is told several times and must be known again.
+MOST_CALLS = 128
 BROWSER = "browser"
 
 
@@ -26,6 +28,7 @@ class ToolCalls:
         self._setup = setup
         self._open: dict[str, Picked] = {}
         self._told_by_service: Recent[None] = Recent(REMEMBERED)
+        self._told_in: Recent[int] = Recent(REMEMBERED)
 
     @property
     def running(self) -> bool:
@@ -34,10 +37,13 @@ class ToolCalls:
 
     def first_told(self, call: FunctionCall) -> bool:
         """Whether this native call is new; a service tells the same call in several events."""
-        known_as = call.call_id or call.item_id
-        new = known_as not in self._told_by_service
+        known_as, told = call.call_id or call.item_id, self._told_in.get(call.response_id) or 0
+        if known_as in self._told_by_service or told >= MOST_CALLS:
+            return False
         self._told_by_service.put(known_as, None)
-        return new
+        if call.response_id:
+            self._told_in.put(call.response_id, told + 1)
+        return True
 
     def forget_service(self) -> None:
         """The service's session is over; the next one may use the same ids again."""

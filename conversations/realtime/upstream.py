@@ -13,7 +13,7 @@ from conversations.core.events import Event, ServiceError
 from conversations.core.records import Record, UpstreamClosed, UpstreamOpened
 from conversations.realtime import prompt, wire
 from conversations.realtime.connection import Connection, SpeechUnavailable
-from conversations.realtime.opening import Declaration, Opened, open_session
+from conversations.realtime.opening import UPDATED_WAIT, Declaration, Opened, open_session
 from conversations.realtime.outbox import Outbox
 
 log = structlog.get_logger(__name__)
@@ -21,6 +21,8 @@ log = structlog.get_logger(__name__)
 TO_SERVICE = 4 * 1024 * 1024
 # What is no audio may still go out when audio has filled the rest.
 BEYOND = 1024 * 1024
+# Updates whose answers are waited for; where more are asked for, the oldest is answered from what is known.
+UPDATES = 16
 RETRIES = (0.5, 1.0, 2.0, 4.0)
 # A session that lasted so many seconds was a good one: its loss is met with all retries again.
 STEADY = 10.0
@@ -57,7 +59,7 @@ class Upstream:
         self._outbox: Outbox | None = None
         self._sender: asyncio.Task[None] | None = None
         self._told: Mapping[str, Any] = {}
-        self._updates: dict[str, Mapping[str, Any]] = {}
+        self._updates: dict[str, tuple[Mapping[str, Any], asyncio.TimerHandle]] = {}
         self._overflowed = False
         self.declaration = declaration
         self.selection = ""
@@ -87,12 +89,34 @@ class Upstream:
 
     def _declare(self, page: Mapping[str, Any], before: Mapping[str, Any]) -> None:
         event_id = self._line.new_id("event")
-        self._updates[event_id] = before
+        timer = asyncio.get_running_loop().call_later(UPDATED_WAIT, self._wait_no_longer, event_id)
+        self._updates[event_id] = before, timer
+        if len(self._updates) > UPDATES:
+            self._wait_no_longer(next(iter(self._updates)))
         self.declaration = replace(self.declaration, page=page)
         self.put(wire.session_update(self.declaration.session(self.selection), event_id))
 
+    def _wait_no_longer(self, event_id: str) -> None:
+        """A service may leave an update unanswered; whoever asked for it is answered all the same."""
+        if event_id in self._updates:
+            self._settle(event_id)
+            self._listener.session_updated(self._told)
+
+    def _settle(self, event_id: str) -> Mapping[str, Any]:
+        """This update waits no more; what the page wished before it."""
+        before, timer = self._updates.pop(event_id)
+        timer.cancel()
+        return before
+
     async def serve(self) -> None:
         """Keeps a session open; returns when the service stays out of reach after its retries."""
+        try:
+            await self._serve()
+        finally:
+            for event_id in list(self._updates):
+                self._settle(event_id)
+
+    async def _serve(self) -> None:
         failures = 0
         while True:
             if await self._attempt():
@@ -126,10 +150,10 @@ class Upstream:
         reader = asyncio.create_task(self._read(connection))
         try:
             self._told, self.selection, self._overflowed = opened.session, opened.selection, False
-            unanswered, self._updates = len(self._updates), {}
+            unanswered = list(self._updates)
             self._listener.opened(opened)
-            for _ in range(unanswered):
-                self._listener.session_updated(self._told)
+            for event_id in unanswered:
+                self._wait_no_longer(event_id)
             done, _ = await asyncio.wait({reader, sender}, return_when=asyncio.FIRST_COMPLETED)
             for task in done:
                 if task.cancelled():
@@ -153,8 +177,7 @@ class Upstream:
     def _updated(self, session: Mapping[str, Any]) -> None:
         self._told = {**self._told, **session}
         if self._updates:
-            self._updates.pop(next(iter(self._updates)))
-            self._listener.session_updated(self._told)
+            self._wait_no_longer(next(iter(self._updates)))
 
     def _refused(self, event_id: str) -> bool:
         """Whether a complaint is settled here: an update is tried once more without its audio settings.
@@ -163,7 +186,7 @@ class Upstream:
         """
         if event_id not in self._updates:
             return False
-        before, page = self._updates.pop(event_id), self.declaration.page
+        before, page = self._settle(event_id), self.declaration.page
         audio = before.get("audio") or {}
         if (page.get("audio") or {}) != audio:
             self._declare({**page, "audio": audio}, before)

@@ -196,3 +196,19 @@ def test_titles_and_progress_of_a_tool_server_bring_no_marker_to_the_page(play):
     everything = json.dumps(play.told)
     assert "<<" not in everything
     assert "MCP_CALL" not in everything
+
+
+def test_calls_without_end_in_one_response_have_one_row_each_and_an_end():
+    play = a_question()
+    items = [ga.call_item(f"i{n}", f"c{n}", "get_report", json.dumps({"n": n})) for n in range(1_000)]
+    for item in items:
+        play.service(*ga.called(R, item))
+    play.ends_response(R, output=items)
+    assert len(play.rows.calls) == len({call.arguments for call in play.rows.calls.values()}) == 128
+    assert len(play.running) == 6
+    while play.running:
+        play.tool_ends()
+    assert len(play.outputs) == 128
+    assert [len(ends) for ends in play.rows.call_ends.values()] == [1] * 128
+    play.responds("Enough.")
+    assert_turn_ended(play, "done", heard_text="Enough.")

@@ -176,3 +176,34 @@ async def test_a_tool_server_that_tells_its_progress_without_end_is_shown_a_few_
         call.types(QUESTION)
         await call.shown("vocero.tool.completed")
         assert [told["progress"] for told in call.shown_of("vocero.tool.progress")] == [0, 5_000]
+
+
+@in_virtual_time
+async def test_a_service_that_never_answers_an_update_leaves_nobody_waiting_and_keeps_little():
+    service = MemoryService()
+    async with LiveCall(service) as call:
+        line = await call.ready()
+        service.confirms = False
+        call.send("session.update", session={"instructions": "Cage four."})
+        assert (await call.shown("session.updated"))["session"]["instructions"] == "Cage four."
+        for number in range(100):
+            call.send("session.update", session={"instructions": f"Cage {number}."})
+        await line.quiet()
+        assert len(call.shown_of("session.updated")) >= 80
+        await seconds_pass(3)
+        assert len(call.shown_of("session.updated")) == 101
+
+
+@in_virtual_time
+async def test_updates_that_wait_for_the_service_to_come_back_are_each_answered_once():
+    service = MemoryService()
+    async with LiveCall(service) as call:
+        line = await call.ready()
+        service.confirms = False
+        line.drop()
+        await call.shown("vocero.speech.lost")
+        for number in range(40):
+            call.send("session.update", session={"instructions": f"Cage {number}."})
+        await call.shown("vocero.speech.restored")
+        await seconds_pass(3)
+        assert len(call.shown_of("session.updated")) == 40
