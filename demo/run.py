@@ -8,6 +8,7 @@ import secrets
 import signal
 import socket
 import sys
+import tempfile
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -75,6 +76,17 @@ def usable_port(text: str) -> int:
     return port
 
 
+def make_usable(folder: Path) -> None:
+    """Make the folder of secrets and logs, in which files can be made; raises DemoFailure."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        why = f"{folder} cannot be written ({error.strerror})"
+        raise DemoFailure(f"{why}. The demo keeps its secrets and logs there.") from error
+
+
 def free_ports(count: int) -> list[int]:
     """Different loopback ports that were free a moment ago."""
     with ExitStack() as stack:
@@ -92,12 +104,15 @@ def kept_secret(file: Path) -> tuple[str, bool]:
             output.write(value)
             return value, True
     except FileExistsError:
-        return file.read_text().strip(), False
+        if kept := file.read_text().strip():
+            return kept, False
+    file.unlink()  # An earlier start was broken off before it could write.
+    return kept_secret(file)
 
 
 def kept_secrets(folder: Path) -> Secrets:
-    """The demo's SECRET_KEY and the operator's password, made at the first start."""
-    folder.mkdir(parents=True, exist_ok=True)
+    """The demo's SECRET_KEY and the operator's password, made at the first start; raises DemoFailure."""
+    make_usable(folder)
     secret_key, _ = kept_secret(folder / "secret-key")
     password, new = kept_secret(folder / "operator-password")
     return Secrets(secret_key, password, new)

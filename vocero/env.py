@@ -192,9 +192,14 @@ def checked_key(name: str, value: str) -> str:
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """The process's environment over the file that ENV_FILE names, by default the project's `.env`."""
+    """The process's environment over the file that ENV_FILE names, by default the project's `.env`.
+
+    Raises ImproperlyConfigured where a file is named that is not there.
+    """
     values = dict(os.environ)
     file = folder / values.get("ENV_FILE", ".env")
+    if values.get("ENV_FILE") and not file.is_file():
+        raise refusal("ENV_FILE", "there is no such file")
     if file.is_file():
         environ.Env.read_env(str(file), overwrite=False)
         values = {**os.environ}

@@ -12,6 +12,7 @@ import structlog
 
 _SECRET_SHAPES = re.compile(
     r"(?i)(bearer\s+|openai-insecure-api-key\.|sessiontoken\W{1,4}|api[_-]?key\W{1,4})[\w.~+/=-]{6,}|\b(?:ek|vk)_[\w-]{8,}"
+    r"|(?<=[?&])(?:link|phone)=[^&\s\"']+"
 )
 HIDDEN = "[hidden]"
 _SECRET_FIELDS = frozenset(
@@ -70,6 +71,9 @@ def logging_config(level: str) -> dict[str, Any]:
             "mcp": {"level": "CRITICAL"},
             "daphne": {"level": "INFO"},
             "django.server": {"level": "INFO"},
+            # Its own handlers would write lines of another form, with the link in the address of a request.
+            "uvicorn": {"handlers": [], "propagate": True},
+            "uvicorn.access": {"handlers": [], "propagate": False},
             "django.db.backends": {"level": "INFO"},
             "asyncio": {"level": "INFO"},
         },

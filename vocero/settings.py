@@ -74,7 +74,10 @@ if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
     _file = Path(DATABASES["default"]["NAME"])
     if str(_file) != ":memory:":
         _file = _file if _file.is_absolute() else BASE_DIR / _file
-        _file.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            _file.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise env.refusal("DATABASE_URL", f"its folder cannot be made ({error.strerror})") from error
         DATABASES["default"]["NAME"] = str(_file)
     # Without IMMEDIATE most concurrent read-then-write transactions fail with "database is locked".
     DATABASES["default"]["OPTIONS"] = {

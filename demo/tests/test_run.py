@@ -80,6 +80,19 @@ def test_a_port_in_use_is_one_clear_sentence_with_the_way_out():
     assert run.usable_port(str(port)) == port
 
 
+def test_a_folder_that_cannot_be_written_is_one_clear_sentence(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(DemoFailure, match=r"file/demo cannot be written \(Not a directory\)"):
+        run.kept_secrets(tmp_path / "file" / "demo")
+
+
+def test_a_secret_that_was_never_written_is_made_again(tmp_path):
+    (tmp_path / "secret-key").touch()
+    made = run.kept_secrets(tmp_path)
+    assert len(made.secret_key) > 50
+    assert run.kept_secrets(tmp_path).secret_key == made.secret_key
+
+
 def test_free_ports_differ():
     assert len(set(run.free_ports(20))) == 20
 

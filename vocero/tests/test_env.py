@@ -1,9 +1,12 @@
 """Every setting is read once, typed, and refuses nonsense with its own name."""
 
+import runpy
+
 import pytest
 from cryptography.fernet import Fernet
 from django.core.exceptions import ImproperlyConfigured
 
+from vocero import settings
 from vocero.env import EIGHT_TOOLS, environment, read_django, read_vocero
 
 KEY = Fernet.generate_key().decode()
@@ -114,3 +117,18 @@ def test_a_file_of_settings_does_not_override_the_environment(tmp_path, monkeypa
     values = environment(tmp_path)
     monkeypatch.setenv("S2S_RATE_SECRETS", "")  # What the file set is taken back with the test.
     assert (values["S2S_HISTORY_TURNS"], values["S2S_RATE_SECRETS"]) == ("5", "7")
+
+
+def test_a_file_of_settings_that_is_not_there_is_refused_and_an_empty_name_means_none(tmp_path, monkeypatch):
+    monkeypatch.setenv("ENV_FILE", "production.env")
+    with pytest.raises(ImproperlyConfigured, match="ENV_FILE"):
+        environment(tmp_path)
+    monkeypatch.setenv("ENV_FILE", "")
+    assert environment(tmp_path)["ENV_FILE"] == ""
+
+
+def test_a_database_whose_folder_cannot_be_made_is_refused_by_name(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setenv("DATABASE_URL", f"sqlite:///{tmp_path / 'file' / 'vocero.sqlite3'}")
+    with pytest.raises(ImproperlyConfigured, match="DATABASE_URL"):
+        runpy.run_path(settings.__file__)
