@@ -46,6 +46,8 @@ class CallerSide:
         text = (event.text or "").strip()
         utterance = self._floor.utterances.heard(event.item_id)
         if not text:
+            if utterance is not None and event.text is not None:
+                utterance.outcome = utterance.outcome or "interrupted"
             return [Show(event.frame)]
         return [Show(event.frame), *self._place(utterance, text, now)]
 

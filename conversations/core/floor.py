@@ -45,9 +45,8 @@ class Floor:
         return [one for one in said if one.text][-2 * PAST :]
 
     def recall(self, history: Sequence[Said]) -> None:
-        """Begins with this history."""
+        """The call goes on from this history."""
         self._recalled = list(history)[-2 * PAST :]
-        self.past.clear()
 
     def open(self, origin: str, now: float) -> tuple[Turn, list[Effect]]:
         """A new turn has the floor; none may have it. A `voice` turn is that of the open utterance."""
@@ -127,7 +126,7 @@ class Floor:
     def sent(self, effect: SendItem) -> list[Effect]:
         """An item goes to the service; what follows from that."""
         self.output.sent(effect.item, effect.shown)
-        return self.responses.item_sent(effect.item["id"])
+        return self.responses.item_sent(effect.item["id"], effect.item["type"])
 
     def turn_with(self, item_id: str) -> Turn | None:
         """The turn whose answer holds that item, as far back as is known."""

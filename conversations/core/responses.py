@@ -35,8 +35,8 @@ class Responses:
         self._asked_doomed = False
         self._unwelcome = False
         self._blocked = False
-        self._unacknowledged = ""
-        self._service_acknowledges = False
+        self._unacknowledged: tuple[str, str] | None = None
+        self._acknowledged_kinds: set[str] = set()
         self._cancelling = False
 
     @property
@@ -67,16 +67,17 @@ class Responses:
         """Whether that response ended, or counts as ended because its cancel was never confirmed."""
         return response_id in self._over
 
-    def item_sent(self, item_id: str) -> list[Effect]:
+    def item_sent(self, item_id: str, kind: str) -> list[Effect]:
         """An item of ours is on its way; the answer to it cannot begin before the service has it."""
-        self._unacknowledged = item_id
+        self._unacknowledged = (item_id, kind)
         self._blocked = False
         return self._send()
 
     def item_acknowledged(self, item_id: str) -> None:
-        """The service has that item."""
-        if item_id and item_id == self._unacknowledged:
-            self._service_acknowledges, self._unacknowledged = True, ""
+        """The service has that item, and says so of every item of that kind."""
+        if self._unacknowledged is not None and item_id == self._unacknowledged[0]:
+            self._acknowledged_kinds.add(self._unacknowledged[1])
+            self._unacknowledged = None
 
     def want(self, options: Mapping[str, Any] | None = None, last: bool = False) -> list[Effect]:
         """Ask for a response as soon as none runs; a second wish before that is the same wish."""
@@ -91,7 +92,8 @@ class Responses:
             return response_id not in self._doomed, []
         self._active.add(response_id)
         # It began before the service had our last item, so it is no answer to that.
-        early = self._service_acknowledges and bool(self._unacknowledged)
+        waits_for = self._unacknowledged[1] if self._unacknowledged is not None else ""
+        early = waits_for in self._acknowledged_kinds
         of_its_own = self._asked is None or early
         doomed = self._asked_doomed or (self._unwelcome and of_its_own)
         if self._unwelcome and of_its_own:
@@ -154,6 +156,8 @@ class Responses:
         # to be cancelled on arrival, that is not given up on a guess.
         guessed = not event_id and code in TOO_EARLY and not doomed
         if asked is None or not (guessed or event_id == asked.event_id):
+            # It may be our last item that the service does not want, and then it never acknowledges it.
+            self._unacknowledged = self._unacknowledged if code in BENIGN else None
             return False, []
         self._asked, self._asked_doomed = None, False
         if doomed or code not in TOO_EARLY:

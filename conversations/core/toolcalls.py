@@ -47,7 +47,7 @@ class ToolCalls:
 
     def forget_service(self) -> None:
         """The service's session is over; the next one may use the same ids again."""
-        self._told_by_service = Recent(REMEMBERED)
+        self._told_by_service, self._told_in = Recent(REMEMBERED), Recent(REMEMBERED)
 
     def pick(self, turn: Turn, chosen: Chosen, generation: int, now: float) -> list[Effect]:
         """The model picked a tool: run it, or refuse with a code. One row either way."""

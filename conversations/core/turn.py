@@ -77,7 +77,8 @@ class Machine:
 
     def recall(self, history: Sequence[Said]) -> list[Effect]:
         """What a new session of the service is told of the conversation; the browser knows it already."""
-        self._floor.recall(history)
+        if not self._floor.past:
+            self._floor.recall(history)
         return self._noted([SendItem(_as_item(said, self._floor.setup.new_id("item"))) for said in history])
 
     def _noted(self, effects: Sequence[Effect]) -> list[Effect]:

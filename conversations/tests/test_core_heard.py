@@ -52,6 +52,14 @@ def test_what_is_played_after_the_turn_ended_corrects_the_record_and_the_history
     assert answering.machine.history[-1].text == "The oxygen"
 
 
+def test_what_was_played_before_the_service_was_lost_corrects_the_record_after_it(answering):
+    answering.happens(e.UpstreamLost())
+    answering.machine.recall(answering.machine.history)
+    answering.happens(e.Played(f"item_of_{R}", 600))
+    assert answering.ended_turns[-1].heard_text == "The oxygen"
+    assert answering.machine.history[-1].text == "The oxygen"
+
+
 def test_an_item_behind_the_one_that_was_cut_was_not_heard(answering):
     answering.writes(R, "And so on.", item_id="later")
     answering.sounds(R, 500, item_id="later")

@@ -109,9 +109,9 @@ def test_one_response_can_be_cancelled_without_the_wish_for_the_next(responses):
 @pytest.mark.parametrize("told", [True, False], ids=["by-event-id", "by-code"])
 def test_already_active_means_wait_and_send_once_case_002(responses, told):
     """The service was faster, and its response cannot be an answer to what it had not yet got."""
-    responses.item_sent("i0")
+    responses.item_sent("i0", "message")
     responses.item_acknowledged("i0")
-    responses.item_sent("i1")
+    responses.item_sent("i1", "message")
     request = asked(responses.want())
     assert responses.started("r1") == (True, [])
     assert responses.refused(request.event_id if told else "", ACTIVE) == (False, [])
@@ -120,7 +120,7 @@ def test_already_active_means_wait_and_send_once_case_002(responses, told):
 
 
 def test_a_response_that_begins_after_our_item_was_there_is_the_answer_to_it_case_002(responses):
-    responses.item_sent("i1")
+    responses.item_sent("i1", "message")
     request = asked(responses.want())
     responses.item_acknowledged("i1")
     responses.started("r1")
@@ -129,8 +129,29 @@ def test_a_response_that_begins_after_our_item_was_there_is_the_answer_to_it_cas
     assert not responses.expecting
 
 
+def test_a_service_that_acknowledges_messages_but_no_outputs_is_taken_to_answer_outputs(responses):
+    responses.item_sent("i1", "message")
+    responses.item_acknowledged("i1")
+    responses.item_sent("i2", "function_call_output")
+    responses.want()
+    responses.started("r1")
+    responses.finished("r1")
+    assert not responses.expecting
+
+
+def test_an_item_that_the_service_refuses_is_not_waited_for(responses):
+    responses.item_sent("i1", "message")
+    responses.item_acknowledged("i1")
+    responses.item_sent("i2", "message")
+    responses.want()
+    responses.refused("", "invalid_value")
+    responses.started("r1")
+    responses.finished("r1")
+    assert not responses.expecting
+
+
 def test_a_service_that_never_acknowledges_is_taken_to_answer(responses):
-    responses.item_sent("i1")
+    responses.item_sent("i1", "message")
     request = asked(responses.want())
     responses.started("r1")
     responses.refused(request.event_id, ACTIVE)
@@ -155,7 +176,7 @@ def test_an_active_response_that_shows_itself_after_the_refusal_is_the_answer(re
 def test_an_output_that_the_service_missed_is_sent_before_it_is_asked_again(responses):
     request = asked(responses.want())
     assert responses.refused(request.event_id, PENDING) == (False, [])
-    assert asked(responses.item_sent("output"))
+    assert asked(responses.item_sent("output", "message"))
 
 
 def test_any_other_refusal_of_our_request_is_a_failure_told_once(responses):
@@ -213,10 +234,10 @@ def test_what_the_service_answers_to_new_speech_is_welcome(responses):
 
 
 def test_a_request_is_not_mistaken_for_the_unwelcome_answer(responses):
-    responses.item_sent("i0")
+    responses.item_sent("i0", "message")
     responses.item_acknowledged("i0")
     responses.cancel(unanswered=True)
-    responses.item_sent("i1")
+    responses.item_sent("i1", "message")
     responses.want()
     assert responses.started("r1")[0] is False, "it began before the service had our item"
     responses.item_acknowledged("i1")
@@ -322,7 +343,7 @@ class Sequencer(RuleBasedStateMachine):
     @rule(sent=st.booleans())
     def item(self, sent):
         if sent:
-            self.take(self.responses.item_sent("i"))
+            self.take(self.responses.item_sent("i", "message"))
         else:
             self.responses.item_acknowledged("i")
 

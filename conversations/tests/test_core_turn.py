@@ -189,6 +189,17 @@ def test_noise_is_no_turn_and_no_apology(play, text):
     play.wait(60)
     assert play.rows.turns == {}
     assert play.told == []
+    play.types("Hello.")
+    play.responds("Yes?")
+    assert outcomes(play) == [("done", "Hello.", "Yes?")]
+
+
+def test_the_answer_to_a_greeting_does_not_begin_with_the_noise_before_it(play):
+    play.says("")
+    play.wait(30)
+    play.happens(e.CreateAsked())
+    (opened,) = play.rows.turns.values()
+    assert opened.at == pytest.approx(play.now, abs=1)
 
 
 # ---- the caller goes on
