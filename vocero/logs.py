@@ -93,3 +93,4 @@ def configure(config: dict[str, Any]) -> None:
         cache_logger_on_first_use=True,
     )
     logging.config.dictConfig(config)
+    logging.captureWarnings(True)
