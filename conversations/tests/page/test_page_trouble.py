@@ -208,7 +208,11 @@ def test_a_window_that_takes_the_call_over_shows_the_turn_that_it_took(page, ser
     line.close(1011)
     until(page, lambda: len(line.sockets) == 2)
     # The other window's turn ends when the call is claimed, after this window's first look.
-    taken = {"caller_text": "Give me my briefing.", "heard_text": "Here is your brief", "outcome": "cancelled"}
+    taken = {
+        "caller_text": "Give me my briefing.",
+        "heard_text": "Here is your brief",
+        "outcome": "cancelled",
+    }
     server.turns = [{"index": 1, "tools": [], **taken}]
     line.ready()
     line.hears("user_1", QUESTION)
