@@ -19,6 +19,8 @@ from conversations.core.records import Record
 log = structlog.get_logger(__name__)
 
 CAPACITY = 10_000
+# What one call may have waiting, so that one that floods the journal loses its own records only.
+SHARE = 1_000
 BATCH = 200
 RETRY_DELAYS = (0.0, 0.2, 1.0)
 
@@ -27,10 +29,18 @@ class NotRecorded(Exception):
     """A record that had to be in the database before going on is not there."""
 
 
+@dataclass(slots=True)
+class Share:
+    """One call's part of the journal: how many of its records wait."""
+
+    waiting: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class _Entry:
     record: Record | None
     settled: asyncio.Future[None] | None
+    share: Share
 
 
 class Journal:
@@ -55,14 +65,14 @@ class Journal:
         self._cancelled = False
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="journal")
 
-    def write(self, record: Record) -> None:
-        """Takes a record; one over the capacity is dropped, counted in `lost` and logged."""
-        self._put(record, None)
+    def write(self, record: Record, share: Share | None = None) -> None:
+        """Takes a record; one over the capacity or its share is dropped, counted in `lost` and logged."""
+        self._put(_Entry(record, None, share or Share()))
 
-    async def commit(self, record: Record) -> None:
+    async def commit(self, record: Record, share: Share | None = None) -> None:
         """Returns once the record's row is committed. Raises NotRecorded where it cannot be."""
         settled = asyncio.get_running_loop().create_future()
-        if not self._put(record, settled):
+        if not self._put(_Entry(record, settled, share or Share())):
             raise NotRecorded("the journal takes no more records")
         await settled
 
@@ -70,7 +80,7 @@ class Journal:
         """Returns once everything taken so far is written, or given up."""
         if self._waiting or self._writing():
             settled = asyncio.get_running_loop().create_future()
-            self._take(_Entry(None, settled))
+            self._take(_Entry(None, settled, Share()))
             await settled
 
     async def aclose(self) -> None:
@@ -82,17 +92,18 @@ class Journal:
         await asyncio.get_running_loop().run_in_executor(self._thread, connections.close_all)
         self._thread.shutdown(wait=False)
 
-    def _put(self, record: Record, settled: asyncio.Future[None] | None) -> bool:
-        if self.closed or len(self._waiting) >= self._capacity:
+    def _put(self, entry: _Entry) -> bool:
+        if self.closed or len(self._waiting) >= self._capacity or entry.share.waiting >= SHARE:
             self.lost += 1
             if self.lost & (self.lost - 1) == 0:  # The 1st, 2nd, 4th, 8th: a flood must not flood the log.
                 log.error("journal.overflow", lost=self.lost)
             return False
-        self._take(_Entry(record, settled))
+        self._take(entry)
         return True
 
     def _take(self, entry: _Entry) -> None:
         self._waiting.append(entry)
+        entry.share.waiting += 1
         if not self._writing():
             # An empty context: the writer must not inherit the request, or its thread, that wrote first.
             loop = asyncio.get_running_loop()
@@ -120,6 +131,7 @@ class Journal:
         finally:
             outcomes = iter(stored)
             for entry in batch:
+                entry.share.waiting -= 1
                 good = entry.record is None or next(outcomes, False)
                 if entry.settled is not None and not entry.settled.done():
                     _settle(entry.settled, good)

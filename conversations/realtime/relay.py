@@ -218,7 +218,7 @@ class Relay:
 
     def _ports(self, plan: Plan, source: ToolSource | None) -> Ports:
         vocero = settings.VOCERO
-        write = journal.get_journal()
+        write, share = journal.get_journal(), journal.Share()
 
         async def call_service() -> SpeechConnection:
             if not vocero.speech_url:
@@ -227,7 +227,7 @@ class Relay:
 
         async def commit(record: Record) -> None:
             try:
-                await write.commit(record)
+                await write.commit(record, share)
             except journal.NotRecorded as error:
                 raise NotRecorded(str(error)) from error
 
@@ -238,7 +238,7 @@ class Relay:
             send=self._send_while_there,
             dial=call_service,
             discover=offered,
-            write=write.write,
+            write=lambda record: write.write(record, share),
             commit=commit,
             now=time.time,
             new_id=new_id,

@@ -24,6 +24,7 @@ from conversations.realtime.connection import Connection
 from conversations.realtime.endings import Ending
 from conversations.realtime.opening import Declaration, Opened
 from conversations.realtime.outbox import Outbox
+from conversations.realtime.pace import Pace
 from conversations.realtime.toolrun import Runner
 from conversations.realtime.upstream import Line, Upstream
 from conversations.realtime.waiting import Waiting
@@ -38,6 +39,9 @@ TO_BROWSER = 4 * 1024 * 1024
 SEND_LIMIT = 10.0
 INVALID_LIMIT = 20
 PATIENCE = 2.0
+# Events of a client that are no audio: each may cost rows, and work at the service.
+BURST = 200
+A_SECOND = 20.0
 ALWAYS_TOLD = ("error", "conversation.item.retrieved")
 
 
@@ -90,6 +94,7 @@ class Session:
         self._tools: dict[str, asyncio.Task[None]] = {}
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._invalid = 0
+        self._pace = Pace(BURST, A_SECOND)
         self._active = False
         caller, timeout = call.caller or Caller("", "", ""), call.tool_timeout
         self._runner = Runner(caller, timeout, self.feed, ports.commit, ports.now, ports.unauthorized)
@@ -123,13 +128,20 @@ class Session:
         if len(frame) > (allowed.FRAME_LIMIT if ready else allowed.EARLY_FRAME_LIMIT):
             self.end(endings.TOO_LARGE)
         elif ready:
-            self._act(allowed.read(frame))
+            self._heed(allowed.read(frame))
         elif not self._waiting.put(frame):
             self.end(endings.TOO_LARGE)
 
     def tell(self, name: str, fields: Mapping[str, Any]) -> None:
         """One of Vocero's own events, for clients that know them; `error` is for all."""
         self._perform(fx.Tell(name, fields))
+
+    def _heed(self, asked: allowed.Asked) -> None:
+        is_audio = isinstance(asked, allowed.Forward) and asked.is_audio
+        if is_audio or self._pace.allows(self._ports.now()):
+            self._act(asked)
+        else:
+            self.end(endings.busy(1))
 
     def _act(self, asked: allowed.Asked) -> None:
         match asked:
