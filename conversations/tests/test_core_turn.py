@@ -372,6 +372,16 @@ def test_a_turn_ends_when_the_last_of_two_responses_does(answering):
     assert_turn_ended(answering, "done")
 
 
+def test_stop_cancels_the_answer_by_its_id_and_the_next_turn_works_case_004(answering):
+    answering.stops()
+    assert answering.of(fx.CancelResponse) == [fx.CancelResponse(R)]
+    assert_turn_ended(answering, "cancelled")
+    answering.ends_response(R, "cancelled")
+    answering.types("And cage five?")
+    answering.responds("Seven.")
+    assert_turn_ended(answering, "done", heard_text="Seven.")
+
+
 def test_a_stop_while_nothing_runs_changes_nothing(play):
     play.stops()
     assert_nothing_sent(play)
