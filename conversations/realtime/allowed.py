@@ -176,16 +176,24 @@ def page_session(session: Mapping[str, Any]) -> dict[str, Any]:
     """
     nested = _nested(session)
     _refuse_depth(session, DEPTH_LIMIT)
-    names = ("output_modalities", "max_output_tokens", "tools")
+    names = ("output_modalities", "max_output_tokens")
     wanted: dict[str, Any] = {name: nested[name] for name in names if name in nested}
     if nested.get("tool_choice") in ("auto", "none"):
         wanted["tool_choice"] = nested["tool_choice"]
     if isinstance(nested.get("instructions"), str):
         wanted["instructions"] = neutralise(nested["instructions"][:INSTRUCTIONS_LIMIT])
-    if "tools" in wanted and not isinstance(wanted["tools"], list):
-        del wanted["tools"]
+    if isinstance(nested.get("tools"), list):
+        wanted["tools"] = [_page_tool(tool) for tool in nested["tools"] if isinstance(tool, dict)]
     audio = _page_audio(nested["audio"])
     return _checked({**wanted, **({"audio": audio} if audio else {})})
+
+
+def _page_tool(tool: Mapping[str, Any]) -> dict[str, Any]:
+    """A function of the page's own; a service may know more fields, such as an address to call."""
+    kept = {name: tool[name] for name in ("type", "name", "parameters") if name in tool}
+    if isinstance(tool.get("description"), str):
+        kept["description"] = neutralise(tool["description"])
+    return kept
 
 
 def _nested(session: Mapping[str, Any]) -> dict[str, Any]:

@@ -122,7 +122,11 @@ class Relay:
     async def _claimed(self, conversation_id: str) -> Ending:
         claim = await database_sync_to_async(lifecycle.claim)(conversation_id, self._owner)
         if claim is None:
-            return endings.closed("expired")
+            # Closed since it was admitted; the client is to know by whom.
+            standing = await database_sync_to_async(lifecycle.heartbeat)(
+                conversation_id, self._owner, 0, False
+            )
+            return endings.closed(standing.reason or "expired")
         listener = asyncio.create_task(nudges.listen(conversation_id, self.nudge))
         try:
             plan = await database_sync_to_async(load_plan)(conversation_id, claim.generation)
