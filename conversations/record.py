@@ -91,10 +91,10 @@ def finished_turns(conversation: Conversation, language: str) -> list[TurnRecord
     calls: dict[uuid.UUID, list[CallRecord]] = defaultdict(list)
     ended = ToolCall.objects.filter(conversation=conversation).exclude(status=ToolCall.Status.RUNNING)
     for call in ended.order_by("sequence").defer("arguments", "excerpt"):
+        # A name that belongs to no source is the model's own text.
+        name = call.name if call.source else ""
         calls[call.turn_id].append(
-            CallRecord(
-                call.name, label(call.name, language), call.status, call.code or None, call.duration_ms
-            )
+            CallRecord(name, label(name, language), call.status, call.code or None, call.duration_ms)
         )
     return [
         TurnRecord(

@@ -6,9 +6,10 @@ import pytest
 from asgiref.sync import sync_to_async
 
 from conversations import lifecycle
+from conversations.models import Conversation, ToolCall, Turn
 from conversations.realtime import allowed
 from conversations.realtime.relay import Knock, Relay
-from conversations.tests.rows import ADA, ago, changed, opened
+from conversations.tests.rows import ADA, ago, changed, opened, running_call, running_turn
 
 
 def test_a_page_s_tool_is_a_name_a_description_and_parameters_and_says_no_marker():
@@ -43,3 +44,16 @@ async def test_a_conversation_that_was_closed_while_its_socket_came_in_says_by_w
     relay = Relay(Knock(str(conversation.pk), None, None, "127.0.0.1", True), keep, keep)
     ending = await relay._claimed(str(conversation.pk))
     assert (ending.code, ending.error) == (4410, reason)
+
+
+@pytest.mark.django_db
+def test_a_tool_that_does_not_exist_is_told_without_the_name_that_the_model_made_up(portal, caller):
+    body = caller.conversation(phone="+34600000001")
+    turn = running_turn(Conversation.objects.get(pk=body["id"]))
+    made_up = {"name": "SECRET words of the model", "source": "", "status": "failed", "code": "unknown_tool"}
+    ToolCall.objects.filter(pk=running_call(turn).pk).update(**made_up)
+    Turn.objects.filter(pk=turn.pk).update(outcome="done")
+    (told,) = caller.get(f"/api/conversations/{body['id']}").json()["turns"]
+    assert [(tool["name"], tool["label"], tool["code"]) for tool in told["tools"]] == [
+        ("", "", "unknown_tool")
+    ]
