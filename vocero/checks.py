@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.core import checks
 from django.core.checks import CheckMessage, Error, Tags, register
+from django.http.request import split_domain_port, validate_host
 
 from vocero.env import EIGHT_TOOLS
 
@@ -17,7 +18,7 @@ from vocero.env import EIGHT_TOOLS
 @register("vocero")
 def configuration(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """What cannot work, and what will surprise, on any machine."""
-    return [*_errors(), *_warnings()]
+    return [*_errors(), *_warnings(), *_host()]
 
 
 @register(Tags.security, deploy=True)
@@ -68,6 +69,17 @@ def _warnings() -> Iterator[CheckMessage]:
             "S2S_CONVERSATION_IDLE is longer than S2S_CONVERSATION_TTL and has no effect.",
             hint="Lower it, or raise S2S_CONVERSATION_TTL.",
             id="vocero.W004",
+        )
+
+
+def _host() -> Iterator[CheckMessage]:
+    host = urlsplit(settings.VOCERO.public_url).netloc
+    name, _ = split_domain_port(host)
+    if host and not settings.DEBUG and not validate_host(name, settings.ALLOWED_HOSTS):
+        yield checks.Warning(
+            "The host of S2S_PUBLIC_URL is not in ALLOWED_HOSTS: whoever opens that address is answered 400.",
+            hint="Add it to ALLOWED_HOSTS.",
+            id="vocero.W005",
         )
 
 

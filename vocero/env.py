@@ -130,6 +130,10 @@ class Reader:
         value = self.text(name)
         return checked_url(name, value, schemes) if value else ""
 
+    def origin(self, name: str) -> str:
+        value = self.text(name)
+        return checked_origin(name, value) if value else ""
+
     def database(self) -> dict[str, Any]:
         raw = self._env.str("DATABASE_URL", default="").strip() or "sqlite:///var/vocero.sqlite3"
         mend = "write postgres://user:password@host/name or sqlite:///file"
@@ -231,7 +235,7 @@ def read_vocero(environment: Mapping[str, str]) -> Vocero:
     read = Reader(environment)
     web = ("http", "https")
     return Vocero(
-        public_url=read.url("S2S_PUBLIC_URL", web).rstrip("/"),
+        public_url=read.origin("S2S_PUBLIC_URL"),
         allowed_origins=tuple(
             checked_origin("S2S_ALLOWED_ORIGINS", o) for o in read.names("S2S_ALLOWED_ORIGINS")
         ),

@@ -20,6 +20,8 @@ SOUND = {
 def said(settings):
     """The ids of what the checks say after changes to a sound deployment."""
 
+    settings.ALLOWED_HOSTS = ["talk.example"]
+
     def check(check, **changes):
         settings.VOCERO = replace(settings.VOCERO, **{**SOUND, **changes})
         return {message.id.removeprefix("vocero.") for message in check(None)}
@@ -44,6 +46,9 @@ def test_a_sound_deployment_hears_nothing(said):
         ({"mcp_tools": (*EIGHT_TOOLS, "drop_tables")}, {"W003"}),
         ({"mcp_tools": EIGHT_TOOLS[:2]}, set()),
         ({"conversation_idle": 7200, "conversation_ttl": 3600}, {"W004"}),
+        ({"public_url": "https://other.example:8443"}, {"W005"}),
+        ({"public_url": "https://talk.example:8443"}, set()),
+        ({"public_url": ""}, set()),
     ],
 )
 def test_settings_that_do_not_fit_are_named(said, changes, expected):

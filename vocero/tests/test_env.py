@@ -42,6 +42,7 @@ def test_aquaportal_makes_the_mode():
         ("S2S_MCP_URL", "https://portal.example:port"),
         ("S2S_BACKEND_LOGIN_URL", "ftp://login.example"),
         ("S2S_PUBLIC_URL", "https://"),
+        ("S2S_PUBLIC_URL", "https://talk.example/voice"),
         ("S2S_ALLOWED_ORIGINS", "https://shop.example/path"),
         ("S2S_ALLOWED_ORIGINS", "*"),
         ("S2S_CONVERSATION_TTL", "an hour"),
