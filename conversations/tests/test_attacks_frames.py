@@ -1,10 +1,12 @@
 """What a hostile or confused speech service writes into its frames."""
 
+import asyncio
 import json
 
 import pytest
 
 from conversations.realtime import shown, wire
+from conversations.realtime.connection import SpeechUnavailable, dial
 from conversations.tests import speech_events as ga
 from conversations.tests.live_call import (
     ANSWER,
@@ -17,6 +19,7 @@ from conversations.tests.live_call import (
 )
 from conversations.tests.memory_speech import MemoryService
 from conversations.tests.speech_events import Says
+from conversations.tests.speech_script import scripted_speech
 from conversations.tests.virtual_time import in_virtual_time, seconds_pass
 from tools.contract import Progress, ToolResult
 from tools.testing import MemorySource
@@ -207,3 +210,18 @@ async def test_updates_that_wait_for_the_service_to_come_back_are_each_answered_
         await call.shown("vocero.speech.restored")
         await seconds_pass(3)
         assert len(call.shown_of("session.updated")) == 40
+
+
+async def test_a_redirect_of_the_speech_service_is_not_followed_case_176():
+    async def redirect(reader, writer):
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(f"HTTP/1.1 302 Found\r\nLocation: {elsewhere.url}\r\nContent-Length: 0\r\n\r\n".encode())
+        writer.close()
+
+    async with scripted_speech() as elsewhere:
+        server = await asyncio.start_server(redirect, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        with pytest.raises(SpeechUnavailable):
+            await dial(f"ws://127.0.0.1:{port}/v1/realtime", "key", "")
+        server.close()
+        assert elsewhere.lines == []
