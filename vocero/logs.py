@@ -35,6 +35,14 @@ def redact_event(_logger: Any, _method: str, event: MutableMapping[str, Any]) ->
     return event
 
 
+def calm_event(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> Mapping[str, Any]:
+    """A structlog processor: what a request got wrong, such as its Host, is no fault with a traceback."""
+    if str(event.get("logger", "")).startswith("django.security."):
+        event.pop("exc_info", None)
+        event["level"] = "warning"
+    return event
+
+
 _SHARED: list[structlog.typing.Processor] = [
     structlog.contextvars.merge_contextvars,
     structlog.stdlib.add_log_level,
@@ -51,7 +59,7 @@ def logging_config(level: str) -> dict[str, Any]:
         "formatters": {
             "line": {
                 "()": structlog.stdlib.ProcessorFormatter,
-                "foreign_pre_chain": _SHARED,
+                "foreign_pre_chain": [*_SHARED, calm_event],
                 "processors": [
                     structlog.stdlib.ProcessorFormatter.remove_processors_meta,
                     structlog.processors.format_exc_info,

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from vocero.logs import HIDDEN, redacted
+from vocero.logs import HIDDEN, calm_event, redacted
 
 UNDER_UVICORN = """
 import logging.config, uvicorn.config, warnings
@@ -39,3 +39,15 @@ def test_under_uvicorn_every_line_is_ours_and_none_has_the_address_of_a_request(
 )
 def test_a_link_or_a_phone_in_an_address_is_hidden(said, kept):
     assert redacted(said) == kept
+
+
+def test_a_wrong_host_is_told_in_one_line_and_a_fault_of_ours_with_its_traceback():
+    told = {"event": "Invalid HTTP_HOST header", "level": "error", "exc_info": ("a", "b", "c")}
+    host = {**told, "logger": "django.security.DisallowedHost"}
+    assert calm_event(None, "error", dict(host)) == {
+        "event": "Invalid HTTP_HOST header",
+        "level": "warning",
+        "logger": "django.security.DisallowedHost",
+    }
+    ours = {**told, "logger": "django.request"}
+    assert calm_event(None, "error", dict(ours)) == ours
