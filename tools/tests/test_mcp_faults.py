@@ -251,3 +251,17 @@ async def test_pages_that_do_not_end_are_given_up():
         endless.cursors = iter(str(number) for number in range(1000))
         assert (await failure_of(source.tools(a_caller()))).code == "tool_error"
         await source.aclose()
+
+
+async def test_a_tool_whose_declaration_repeats_the_credential_is_left_out_case_166(server, source):
+    """It would stand in the catalog, and in what the model is told."""
+    caller = a_caller(token='aqp_"quoted"-token')
+    plain = {"name": "get_report", "inputSchema": {"type": "object"}}
+    echoes = [
+        {**plain, "description": f"For {caller.token}."},
+        {**plain, "name": f"x{caller.token}"},
+        {**plain, "inputSchema": {"type": "object", "title": caller.token}},
+    ]
+    server.fault = faults.result({**faults.LISTED, "tools": [*echoes, plain]})
+    server.spoiled = "tools/list"
+    assert [(tool.name, tool.description) for tool in await source.tools(caller)] == [("get_report", "")]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
 
 import mcp_types as types
 
 from tools.contract import Progress, Tool, ToolResult
-from tools.results import clean, describe_blob, shorten
+from tools.results import MIN_SECRET, clean, describe_blob, shorten
 from tools.sources.mcp.listing import DECLARED
 
 MAX_MESSAGE = 200
@@ -24,6 +25,14 @@ def tool(listed: types.Tool, source: str) -> Tool:
         source=source,
         output_schema=declared["output_schema"],
     )
+
+
+def repeats(tool: Tool, secret: str) -> bool:
+    """Whether a tool's declaration holds the secret: it would go to the model and into the catalog."""
+    if len(secret) < MIN_SECRET:
+        return False
+    declared = (tool.name, tool.description, tool.parameters, tool.output_schema)
+    return json.dumps(secret)[1:-1] in json.dumps(declared)
 
 
 def result(answer: types.CallToolResult) -> ToolResult:

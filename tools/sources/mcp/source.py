@@ -149,7 +149,8 @@ class McpSource:
         seen: set[str] = set()
         for _ in range(MAX_PAGES):
             page = await client.list_tools(cursor=cursor)
-            found += [content.tool(listed, self.name) for listed in page.tools]
+            listed = [content.tool(one, self.name) for one in page.tools]
+            found += [tool for tool in listed if not content.repeats(tool, self._bearer())]
             cursor = page.next_cursor
             if cursor is None:
                 return found
