@@ -17,6 +17,8 @@ from conversations.core.service import ServiceSide
 from conversations.core.transcript import Said
 
 SILENCE = "silence"
+# Of each utterance that a new session of the service is told; nobody speaks longer.
+RECALLED = 4_000
 
 
 class Machine:
@@ -150,5 +152,5 @@ class Machine:
 
 def _as_item(said: Said, item_id: str) -> dict[str, Any]:
     role, kind = ("user", "input_text") if said.role == "caller" else ("assistant", "output_text")
-    content = [{"type": kind, "text": neutralise(said.text)}]
+    content = [{"type": kind, "text": neutralise(said.text[:RECALLED])}]
     return {"id": item_id, "type": "message", "role": role, "content": content}

@@ -78,3 +78,22 @@ async def test_a_call_that_floods_the_journal_loses_its_own_records_and_nobody_e
     kept.write(TurnOpened("later", "c-1", 101, "text", 0.0), flood)
     await kept.aclose()
     assert stored[-1] == "later"
+
+
+@in_virtual_time
+async def test_megabytes_that_were_written_do_not_keep_a_new_session_from_beginning():
+    service = MemoryService()
+    service.acknowledges = False
+    async with LiveCall(service) as call:
+        line = await call.ready()
+        for _ in range(12):
+            call.types("x" * 1_000_000, answer=False)
+            await line.quiet()
+        line.drop()
+        await call.shown("vocero.speech.restored")
+        recalled = service.lines[-1]
+        await recalled.quiet()
+        texts = [
+            event["item"]["content"][0]["text"] for event in recalled.sent_of("conversation.item.create")
+        ]
+        assert [len(text) for text in texts] == [4_000] * 12
