@@ -62,7 +62,10 @@ def vocabulary(tools: Iterable[Tool]) -> str:
         for word in _named_values(tool.parameters):
             words.setdefault(word.replace("_", " "), None)
     line = ", ".join(words)
-    return line[:VOCABULARY_LIMIT].rpartition(",")[0] if len(line) > VOCABULARY_LIMIT else line
+    if len(line) > VOCABULARY_LIMIT:
+        line = line[:VOCABULARY_LIMIT].rpartition(",")[0]
+    # A list that does not end makes a small recogniser go on with it, or say the caller's words twice.
+    return f"{line}." if line else ""
 
 
 def digest(text: str) -> str:

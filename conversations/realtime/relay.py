@@ -127,6 +127,8 @@ class Relay:
                 conversation_id, self._owner, 0, False
             )
             return endings.closed(standing.reason or "expired")
+        # For every line that the call's tasks log, those of its tools too.
+        structlog.contextvars.bind_contextvars(conversation=conversation_id)
         listener = asyncio.create_task(nudges.listen(conversation_id, self.nudge))
         try:
             plan = await database_sync_to_async(load_plan)(conversation_id, claim.generation)

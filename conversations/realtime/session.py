@@ -16,7 +16,7 @@ import structlog
 from conversations.core import effects as fx
 from conversations.core import events as e
 from conversations.core.policy import Limits, Setup
-from conversations.core.records import Record
+from conversations.core.records import CallOpened, Record
 from conversations.core.transcript import Said
 from conversations.core.turn import Machine
 from conversations.realtime import allowed, endings, shown, wire
@@ -257,6 +257,7 @@ class Session:
     ) -> None:
         match effect:
             case fx.RunTool(call_id):
+                self._note_marker(effect.opened)
                 task = asyncio.create_task(self._guarded(partial(self._runner.run, self._offer, effect)))
                 self._tools[call_id] = task
                 task.add_done_callback(lambda _task: self._tools.pop(call_id, None))
@@ -265,6 +266,7 @@ class Session:
                     # After its first step: a task that never began would leave no trace of the attempt.
                     asyncio.get_running_loop().call_soon(self._tools[call_id].cancel)
             case fx.Keep(record):
+                self._note_marker(record)
                 self._ports.write(record)
             case fx.SetTimer(name, seconds):
                 self._clear_timer(name)
@@ -272,6 +274,10 @@ class Session:
                 self._timers[name] = loop.call_later(seconds, self.feed, e.TimerFired(name))
             case fx.ClearTimer(name):
                 self._clear_timer(name)
+
+    def _note_marker(self, record: Record) -> None:
+        if isinstance(record, CallOpened) and record.selection == "marker":
+            log.info("marker.detected", conversation=record.conversation_id, call=record.call_id)
 
     def _clear_timer(self, name: str) -> None:
         timer = self._timers.pop(name, None)

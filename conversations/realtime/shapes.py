@@ -126,19 +126,23 @@ def fitted(event: dict[str, Any], frame: str) -> tuple[dict[str, Any], str]:
 
 def fit(value: Mapping[str, Any], shape: Mapping[str, Shape]) -> dict[str, Any]:
     """An object with those of its fields that fit."""
-    fields = ((name, _fit(value[name], inside)) for name, inside in shape.items() if name in value)
-    return {name: kept for name, kept in fields if kept is not _MISFIT}
+    kept: dict[str, Any] = {}
+    for name, one in value.items():
+        inside = shape.get(name)
+        if inside is not None and (fitting := _fit(one, inside)) is not _MISFIT:
+            kept[name] = fitting
+    return kept
 
 
 def _fit(value: Any, shape: Shape) -> Any:
     if value is None:
         return None
-    if isinstance(shape, Mapping):
-        return fit(value, shape) if isinstance(value, dict) else _MISFIT
+    if isinstance(shape, type | tuple):
+        too_long = shape is _PLAIN and isinstance(value, str) and len(value) > _LONGEST
+        return value if isinstance(value, shape) and not too_long else _MISFIT
     if isinstance(shape, list):
         if not isinstance(value, list):
             return _MISFIT
         items = [_fit(item, shape[0]) for item in value]
         return [item for item in items if item is not None and item is not _MISFIT]
-    too_long = shape is _PLAIN and isinstance(value, str) and len(value) > _LONGEST
-    return value if isinstance(value, shape) and not too_long else _MISFIT
+    return fit(value, shape) if isinstance(value, dict) else _MISFIT

@@ -148,6 +148,7 @@ class Upstream:
         upstream_id = self._record(opened)
         sender = self._sender = asyncio.create_task(outbox.drain(connection.send))
         reader = asyncio.create_task(self._read(connection))
+        reason = "closed"
         try:
             self._told, self.selection, self._overflowed = opened.session, opened.selection, False
             unanswered = list(self._updates)
@@ -159,12 +160,15 @@ class Upstream:
                 if task.cancelled():
                     raise SpeechUnavailable("the speech service does not read what it is sent")
                 task.result()
+        except SpeechUnavailable:
+            reason = "lost"
+            raise
         finally:
             self._outbox = None
             reader.cancel()
             sender.cancel()
             await asyncio.gather(reader, sender, return_exceptions=True)
-            self._line.write(UpstreamClosed(upstream_id, "closed", self._line.now()))
+            self._line.write(UpstreamClosed(upstream_id, reason, self._line.now()))
 
     async def _read(self, connection: Connection) -> None:
         while True:

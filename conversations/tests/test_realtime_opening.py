@@ -157,7 +157,7 @@ async def test_audio_is_24_khz_and_the_transcription_knows_the_words_of_the_tool
     _, line, _ = await opened(MemoryService(), declaration())
     audio = updates(line)[0]["audio"]
     assert audio["input"]["format"] == audio["output"]["format"] == {"type": "audio/pcm", "rate": 24_000}
-    assert audio["input"]["transcription"] == {"model": "whisper-1", "prompt": "north center, south center"}
+    assert audio["input"]["transcription"] == {"model": "whisper-1", "prompt": "north center, south center."}
 
 
 @in_virtual_time

@@ -76,7 +76,8 @@ async def test_a_spoken_question_is_a_voice_turn():
 
 
 @in_virtual_time
-async def test_a_marker_is_run_and_never_reaches_the_browser():
+async def test_a_marker_is_run_and_never_reaches_the_browser(caplog):
+    caplog.set_level("INFO")
     service = MemoryService(Says(f"Let me look. {MARKER}", pieces=9, audio_ms=900), Says(ANSWER))
     async with LiveCall(service, oxygen_source(), selection="marker") as call:
         line = await call.ready()
@@ -91,6 +92,7 @@ async def test_a_marker_is_run_and_never_reaches_the_browser():
         assert_nothing_leaked(call)
     (closed,) = call.closed_calls()
     assert (closed.status, call.opened_calls()[0].selection) == ("completed", "marker")
+    assert "marker.detected" in caplog.text
 
 
 @in_virtual_time

@@ -135,6 +135,7 @@ async def test_the_end_of_a_call_closes_its_rows_and_cancels_its_tools_case_102(
         UpstreamOpened,
         UpstreamClosed,
     ]
+    assert [r.reason for r in call.records if isinstance(r, UpstreamClosed)] == ["closed"]
 
 
 @in_virtual_time
@@ -203,6 +204,7 @@ async def test_what_ran_when_the_service_was_lost_is_closed_as_lost():
         assert slow.source.cancelled == ["get_metric_history"]
     (turn,) = call.closed_turns()
     assert (turn.outcome, turn.code) == ("failed", "connection_lost")
+    assert next(r.reason for r in call.records if isinstance(r, UpstreamClosed)) == "lost"
 
 
 @in_virtual_time
