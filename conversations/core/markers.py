@@ -18,13 +18,17 @@ ARGUMENTS_LIMIT = 65_536
 _KEYWORDS = ("vocero_mcp_call", "apipilot_call", "mcp_call")
 _GRAMMARS = {"<<<VOCERO_MCP_CALL": "mcp", "<<<APIPILOT_CALL": "apipilot"}
 _WORD = "|".join(_KEYWORDS)
+# Behind a bracket also with another or no separator: what prepares text for speech may have taken it away.
+_LOOSE = _WORD.replace("_", r"[_\s-]?")
+_SEPARATORS = re.compile(r"[_\s-]+", re.ASCII)
+_BARE_KEYWORDS = tuple(keyword.replace("_", "") for keyword in _KEYWORDS)
 # ASCII: otherwise a dotless i would count as one, but only where it does not come at the end of a piece.
 _FLAGS = re.IGNORECASE | re.ASCII
 _TRIGGER = re.compile(
-    rf"(?P<think><think>)|(?P<unthink></think>)|(?P<marker><{{1,32}}\s?(?:{_WORD})|(?<![A-Za-z0-9_<])(?:{_WORD}))",
+    rf"(?P<think><think>)|(?P<unthink></think>)|(?P<marker><{{1,32}}\s?(?:{_LOOSE})|(?<![A-Za-z0-9_<])(?:{_WORD}))",
     _FLAGS,
 )
-_TAIL = re.compile(r"(?:<{1,32}\s?/?[A-Za-z_]{0,15}|(?<![A-Za-z0-9_<])[A-Za-z_]{1,15})\Z", _FLAGS)
+_TAIL = re.compile(r"(?:<{1,32}\s?/?[A-Za-z_\s-]{0,15}|(?<![A-Za-z0-9_<])[A-Za-z_]{1,15})\Z", _FLAGS)
 _TAIL_REACH = 64
 _BRACKETS = re.compile(r'["{}]')
 _STRING_END = re.compile(r'["\\]')
@@ -63,7 +67,7 @@ Reader = Callable[[str, list[Part]], str]
 def neutralise(text: str) -> str:
     """The text with markers and thinking tags disarmed, of the same length, for data sent to the model."""
     text = re.sub(r"<(?=<)|(?<=<)<", "‹", text)
-    text = re.sub(r"<(?=/?think>)", "‹", text, flags=_FLAGS)
+    text = re.sub(rf"<(?=/?think>|\s?(?:{_LOOSE}))", "‹", text, flags=_FLAGS)
     return re.sub(rf"(?:{_WORD})", lambda m: m.group().replace("_", "-"), text, flags=_FLAGS)
 
 
@@ -249,10 +253,12 @@ def _tail_start(work: str, start: int) -> int:
     if found is None:
         return len(work)
     tail = found.group()
-    word = tail.lstrip("<").lstrip()
-    lower = word.lower()
-    grows = any(keyword.startswith(lower) for keyword in _KEYWORDS)
-    if tail.startswith("<"):
+    lower = tail.lstrip("<").lstrip().lower()
+    if not tail.startswith("<"):
+        grows = any(keyword.startswith(lower) for keyword in _KEYWORDS)
+    else:
+        loose = _SEPARATORS.sub("", lower)
+        grows = any(keyword.startswith(loose) for keyword in _BARE_KEYWORDS)
         grows = grows or any(tag.startswith(lower) for tag in ("think>", "/think>"))
     return found.start() if grows else len(work)
 

@@ -6,6 +6,7 @@ import pytest
 
 from conversations.core import effects as fx
 from conversations.core import events as e
+from conversations.core.markers import MarkerParser, Speech, neutralise
 from conversations.tests import speech_events as ga
 from conversations.tests.core_play import (
     LABEL,
@@ -212,3 +213,31 @@ def test_calls_without_end_in_one_response_have_one_row_each_and_an_end():
     assert [len(ends) for ends in play.rows.call_ends.values()] == [1] * 128
     play.responds("Enough.")
     assert_turn_ended(play, "done", heard_text="Enough.")
+
+
+# ---- markers that were prepared for being spoken
+
+
+@pytest.mark.parametrize(
+    "keyword", ["VOCERO MCP CALL", "VOCEROMCPCALL", "Vocero-MCP-Call", "VOCEROMCP_CALL", "APIPILOTCALL"]
+)
+@pytest.mark.parametrize("brackets", ["<<<", "<<< ", "<"])
+@pytest.mark.parametrize("size", [1, 4, 100])
+def test_a_marker_that_lost_its_underscores_is_garbled_and_not_spoken_case_039(keyword, brackets, size):
+    """As services do that take marks of emphasis away before they speak."""
+    text = f"{brackets}{keyword}:NAME=getreport,ARGUMENTS={json.dumps({'secret': SECRET})}>>>"
+    play = a_question()
+    for piece in ga.pieces_of("Well. " + text, -(-len(text) // size)):
+        play.writes(R, piece)
+    assert play.words == "Well. "
+    assert play.failures == [("", "malformed_selection")]
+    assert_no_marker_seen(play)
+    repeated = MarkerParser().feed(neutralise(text) + " ")
+    assert [type(part) for part in repeated] == [Speech]
+
+
+def test_a_comparison_is_no_marker(play):
+    for piece in ("Four ", "< ", "a voc", "al call, ", "5 <", " mcp", " 6."):
+        play.writes(R, piece)
+    play.ends_response(R)
+    assert play.words == "Four < a vocal call, 5 < mcp 6."
