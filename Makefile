@@ -35,7 +35,7 @@ demo: $(VENV)/.runtime $(if $(filter light,$(SPEECH)),,$(VENV)/.speech)
 	fi; \
 	exec $(BIN)/python -m demo.run --port "$(PORT)" --speech "$$speech"
 
-test: $(VENV)/.dev $(VENV)/.speech $(PEERS)/.installed
+test: $(VENV)/.dev $(VENV)/.speech $(PEERS)/.installed node_modules/.package-lock.json
 	@.ci/suite
 
 check: $(VENV)/.dev $(VENV)/.speech
@@ -50,7 +50,7 @@ check: $(VENV)/.dev $(VENV)/.speech
 	@$(BIN)/python -m pytest vocero/tests/test_house_rules.py
 
 clean:
-	@rm -rf $(VENV) .venvs staticfiles .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	@rm -rf $(VENV) .venvs node_modules staticfiles .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:
@@ -82,3 +82,8 @@ $(PEERS)/.installed: requirements-peers.txt | $(BIN)/python
 	@[ -x $(PEERS)/bin/python ] || $(BIN)/python -m venv $(PEERS)
 	@$(PEERS)/bin/python $(INSTALL) -r requirements-peers.txt
 	@touch $@
+
+# Without npm the tests that need these are skipped, or fail where CI=true.
+node_modules/.package-lock.json: package.json package-lock.json
+	@if command -v npm >/dev/null; then npm ci --silent && touch $@; \
+		else echo "npm is not installed: no stock clients in JavaScript"; fi

