@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Sequence
 
 from conversations.core.effects import ClearTimer, Effect, Keep, SendItem, Tell
+from conversations.core.generation import Generation
 from conversations.core.output import Output
 from conversations.core.policy import Setup
 from conversations.core.records import TurnTroubled
@@ -20,20 +21,25 @@ PAST = 12
 
 
 class Floor:
-    """What both sides of a call share. Old work is recognised by `generation`: every change raises it."""
+    """What both sides of a call share. Old work is recognised by its generation: every change raises it."""
 
     def __init__(self, setup: Setup) -> None:
         self.setup = setup
-        self.responses = Responses(self._new_event_id)
-        self.tools = ToolCalls(setup)
+        self._generation = Generation()
+        self.responses = Responses(self._new_event_id, self._generation)
+        self.tools = ToolCalls(setup, self._generation)
         self.output = Output(setup)
         self.utterances = Utterances()
         self.turn: Turn | None = None
         self.past: deque[Turn] = deque(maxlen=PAST)
         self.moved_at = 0.0
-        self.generation = 0
         self._next_index = setup.next_turn
         self._recalled: list[Said] = []
+
+    @property
+    def generation(self) -> int:
+        """The number of the newest work."""
+        return self._generation.number
 
     @property
     def history(self) -> list[Said]:
@@ -65,7 +71,7 @@ class Floor:
 
     def interrupt(self, outcome: str, now: float, code: str = "", ref: str = "") -> list[Effect]:
         """Everything that runs becomes old: stopped, answered, unheard."""
-        self.generation += 1
+        self._generation.rise()
         turn = self.turn
         unanswered = turn.origin == "voice" and not turn.responded if turn else self.utterances.unanswered
         cancelled = self.responses.cancel(unanswered)
@@ -108,15 +114,18 @@ class Floor:
         turn.ref = turn.ref or self.setup.new_id("ref")
         return turn.ref
 
-    def advance(self) -> list[Effect]:
-        """Last result in: all outputs in the order of the picks, then one request for the answer."""
-        turn = self.turn
+    def advance(self, of: Turn | None = None) -> list[Effect]:
+        """Last result in: all outputs in the order of the picks, then one request for the answer.
+
+        `of` names the turn where that may be an older one.
+        """
+        turn = of or self.turn
         if turn is None or not turn.batch or self.responses.audible:
             return []
         if any(picked.output is None and not picked.browser_owned for picked in turn.batch):
             return []
         effects = self.tools.outputs(turn)
-        if turn.awaits_browser:
+        if turn is not self.turn or turn.awaits_browser:
             return effects
         options, turn.wished = turn.wished, None
         turn.batch.clear()
@@ -135,9 +144,15 @@ class Floor:
                 return turn
         return None
 
+    def turn_of_call(self, call_id: str) -> Turn | None:
+        """The turn in which a tool runs, as far back as is known."""
+        turn_id = self.tools.turn_of(call_id)
+        known = (turn for turn in (self.turn, *reversed(self.past)) if turn is not None)
+        return next((turn for turn in known if turn.turn_id == turn_id), None)
+
     def lose_service(self) -> list[Effect]:
         """The service's session is gone, with every response, item and utterance in it."""
-        self.responses = Responses(self._new_event_id)
+        self.responses = Responses(self._new_event_id, self._generation)
         self.output = Output(self.setup)
         self.utterances = Utterances()
         self.tools.forget_service()

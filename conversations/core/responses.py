@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from conversations.core.effects import CancelResponse, ClearTimer, CreateResponse, Effect, SetTimer
+from conversations.core.generation import Generation
 from conversations.core.recent import Recent
 
 CANCEL_WAIT = 2.0
@@ -25,12 +26,13 @@ class Responses:
     A response that is cancelled before it was announced is doomed: it is cancelled by id on arrival.
     """
 
-    def __init__(self, new_event_id: Callable[[], str]) -> None:
-        self._new_event_id = new_event_id
+    def __init__(self, new_event_id: Callable[[], str], generation: Generation) -> None:
+        self._new_event_id, self._generation = new_event_id, generation
         self._active: set[str] = set()
         self._doomed: set[str] = set()
         self._over: Recent[None] = Recent(REMEMBERED)
         self._wanted: CreateResponse | None = None
+        self._wanted_in = 0
         self._asked: CreateResponse | None = None
         self._asked_doomed = False
         self._unwelcome = False
@@ -48,7 +50,7 @@ class Responses:
     def expecting(self) -> bool:
         """Whether an answer that may be heard is on its way: running, asked for, or wanted."""
         asked = self._asked is not None and not self._asked_doomed
-        return bool(self._active - self._doomed or asked or self._wanted)
+        return bool(self._active - self._doomed or asked or self._wish)
 
     @property
     def audible(self) -> bool:
@@ -81,8 +83,7 @@ class Responses:
 
     def want(self, options: Mapping[str, Any] | None = None, last: bool = False) -> list[Effect]:
         """Ask for a response as soon as none runs; a second wish before that is the same wish."""
-        self._wanted = _merged(self._wanted, CreateResponse(options or {}, last))
-        return self._send()
+        return self._want(self._wish, CreateResponse(options or {}, last))
 
     def started(self, response_id: str) -> tuple[bool, list[Effect]]:
         """A response is announced, or its first output came: whether it may be heard, and what follows."""
@@ -114,11 +115,10 @@ class Responses:
         return self._send()
 
     def cancel(self, unanswered: bool = False) -> list[Effect]:
-        """Everything that runs, was asked for or is wanted is to end.
+        """Everything that runs or was asked for is to end; what is wanted is stale by its generation.
 
         With `unanswered` the service was about to answer by itself, and that answer is unwelcome, too.
         """
-        self._wanted = None
         self._unwelcome = self._unwelcome or unanswered
         self._asked_doomed = self._asked is not None
         effects = [one for running in sorted(self._active - self._doomed) for one in self._doom(running)]
@@ -162,9 +162,17 @@ class Responses:
         self._asked, self._asked_doomed = None, False
         if doomed or code not in TOO_EARLY:
             return not doomed, self._send()
-        self._wanted = _merged(asked, self._wanted)
         self._blocked = not self._active
-        return False, self._send()
+        return False, self._want(asked, self._wish)
+
+    @property
+    def _wish(self) -> CreateResponse | None:
+        """What is wanted next, unless the caller has gone on since."""
+        return self._wanted if self._generation.may_ask(self._wanted_in) else None
+
+    def _want(self, first: CreateResponse | None, second: CreateResponse | None) -> list[Effect]:
+        self._wanted, self._wanted_in = _merged(first, second), self._generation.number
+        return self._send()
 
     def _note_end(self, response_id: str) -> None:
         # A service that gives no ids uses the same none again.
@@ -184,9 +192,9 @@ class Responses:
         if self._cancelling and not self.busy:
             self._cancelling = False
             effects.append(ClearTimer(CANCEL_TIMER))
-        if self._wanted is None or self.busy:
+        if self._wish is None or self.busy:
             return effects
-        self._asked, self._wanted = replace(self._wanted, event_id=self._new_event_id()), None
+        self._asked, self._wanted = replace(self._wish, event_id=self._new_event_id()), None
         return [*effects, self._asked]
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from conversations.core.effects import CancelTool, Effect, Keep, RunTool, SendItem, Tell
 from conversations.core.events import FunctionCall, ToolEnded, ToolProgressed
+from conversations.core.generation import Generation
 from conversations.core.markers import Malformed, Selection, neutralise
 from conversations.core.policy import Setup
 from conversations.core.recent import Recent
@@ -24,8 +25,8 @@ BROWSER = "browser"
 class ToolCalls:
     """Every call that is not closed yet, of the current turn and of those before it."""
 
-    def __init__(self, setup: Setup) -> None:
-        self._setup = setup
+    def __init__(self, setup: Setup, generation: Generation) -> None:
+        self._setup, self._generation = setup, generation
         self._open: dict[str, Picked] = {}
         self._told_by_service: Recent[None] = Recent(REMEMBERED)
         self._told_in: Recent[int] = Recent(REMEMBERED)
@@ -34,6 +35,11 @@ class ToolCalls:
     def running(self) -> bool:
         """Whether a tool of ours runs that is not cancelled."""
         return any(picked.running for picked in self._open.values())
+
+    def turn_of(self, call_id: str) -> str:
+        """The id of the turn in which that tool runs; empty where none does."""
+        picked = self._open.get(call_id)
+        return picked.turn_id if picked is not None else ""
 
     def first_told(self, call: FunctionCall) -> bool:
         """Whether this native call is new; a service tells the same call in several events."""
@@ -107,11 +113,10 @@ class ToolCalls:
         return [Keep(opened), Keep(closed), output]
 
     def ended(self, turn: Turn | None, event: ToolEnded, now: float) -> list[Effect]:
-        """A tool ended: its row is closed; its output counts only while its turn is current."""
+        """A tool of this turn ended: its row is closed; who may still know its output is another question."""
         picked = self._open.pop(event.call_id, None)
         if picked is None:
             return []
-        current = turn is not None and turn.turn_id == picked.turn_id and picked.running
         ref = picked.ref or (self._setup.new_id("ref") if event.status == "failed" else "")
         closed = CallClosed(
             call_id=picked.call_id,
@@ -124,17 +129,17 @@ class ToolCalls:
             excerpt=event.excerpt,
             ref=ref,
         )
-        if not current or turn is None:
-            return [Keep(closed)]
         picked.running = False
         picked.output = neutralise(event.output) or self._setup.for_model[event.code or "internal"]
-        turn.allowance.ended(picked.call_id, picked.digest, event.code, len(picked.output))
-        return [Keep(closed), self._told_end(picked, event, ref)]
+        if turn is not None:
+            turn.allowance.ended(picked.call_id, picked.digest, event.code, len(picked.output))
+        told = self._generation.may_tell(picked.generation)
+        return [Keep(closed), self._told_end(picked, event, ref)] if told else [Keep(closed)]
 
     def progressed(self, event: ToolProgressed) -> list[Effect]:
         """Progress of a running tool, for the caller."""
         picked = self._open.get(event.call_id)
-        if picked is None or not picked.running:
+        if picked is None or not self._generation.may_tell(picked.generation):
             return []
         message = neutralise(event.message) if event.message else None
         fields = {"progress": event.progress, "total": event.total, "message": message}
@@ -152,7 +157,6 @@ class ToolCalls:
             if picked.browser_owned and picked.output is None:
                 effects.append(self._browsers_end(picked, "cancelled", now))
             if picked.service_call_id and not picked.sent:
-                picked.sent = True
                 output = self._setup.for_model["cancelled"]
                 effects.append(self._output_item(picked.service_call_id, output))
         return effects
@@ -161,7 +165,8 @@ class ToolCalls:
         """The outputs of the batch that the model has not seen, in the order in which it picked."""
         effects: list[Effect] = []
         for picked in turn.batch:
-            if picked.output is None or picked.sent:
+            stale = not self._generation.may_send(picked.generation)
+            if picked.output is None or picked.sent or stale:
                 continue
             picked.sent = True
             if picked.service_call_id:

@@ -98,7 +98,8 @@ class Machine:
         return self._service.service_error(event, now)
 
     def _tool_ended(self, event: e.ToolEnded, now: float) -> list[Effect]:
-        return [*self._floor.tools.ended(self._floor.turn, event, now), *self._floor.advance()]
+        turn = self._floor.turn_of_call(event.call_id)
+        return [*self._floor.tools.ended(turn, event, now), *self._floor.advance(turn)]
 
     def _timer_fired(self, event: e.TimerFired, now: float) -> list[Effect]:
         floor, turn = self._floor, self._floor.turn

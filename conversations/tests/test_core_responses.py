@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from conversations.core.effects import CancelResponse, ClearTimer, CreateResponse, SetTimer
+from conversations.core.generation import Generation
 from conversations.core.responses import CANCEL_TIMER, CANCEL_WAIT, Responses
 from conversations.tests.core_play import PROFILE
 
@@ -16,9 +17,14 @@ PENDING = "function_call_output_pending"
 
 
 @pytest.fixture
-def responses():
+def generation():
+    return Generation()
+
+
+@pytest.fixture
+def responses(generation):
     numbers = count(1)
-    return Responses(lambda: f"event_{next(numbers)}")
+    return Responses(lambda: f"event_{next(numbers)}", generation)
 
 
 def asked(effects):
@@ -88,6 +94,16 @@ def test_a_request_that_is_cancelled_before_its_answer_is_announced_is_cancelled
     assert responses.started("r1") == (False, [])
     asked(responses.want() + responses.finished("r1"))
     assert responses.started("r2") == (True, [])
+
+
+def test_a_wish_of_an_older_generation_is_not_asked_for_any_more(responses, generation):
+    responses.started("r1")
+    responses.want({"a": 1})
+    generation.rise()
+    assert cancelled(responses.cancel()) == ["r1"]
+    assert not responses.expecting
+    assert nothing_asked(responses.finished("r1"))
+    assert asked(responses.want({"b": 2})).options == {"b": 2}
 
 
 def test_every_cancel_names_each_response_that_is_heard_case_007(responses):
@@ -261,7 +277,8 @@ class Sequencer(RuleBasedStateMachine):
     def __init__(self):
         super().__init__()
         numbers = count(1)
-        self.responses = Responses(lambda: f"event_{next(numbers)}")
+        self.generation = Generation()
+        self.responses = Responses(lambda: f"event_{next(numbers)}", self.generation)
         self.names = count(1)
         self.outstanding = None
         self.running = []
@@ -294,6 +311,7 @@ class Sequencer(RuleBasedStateMachine):
 
     @rule(unanswered=st.booleans())
     def cancel(self, unanswered):
+        self.generation.rise()
         self.take(self.responses.cancel(unanswered))
         assert not self.responses.expecting, "after a cancel nobody waits for anything"
         assert not self.responses.audible
@@ -353,7 +371,7 @@ class Sequencer(RuleBasedStateMachine):
 
     @invariant()
     def a_wish_never_gets_lost_while_nothing_stands_in_its_way(self):
-        assert self.responses._wanted is None or self.responses.busy
+        assert self.responses._wish is None or self.responses.busy
 
 
 TestSequencer = Sequencer.TestCase
