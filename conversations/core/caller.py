@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conversations.core import events as e
-from conversations.core.effects import Effect, Keep, Retrieve, SendItem, Show, Truncate
+from conversations.core.effects import Effect, Keep, Retrieve, SendItem, Show, Tell, Truncate
 from conversations.core.floor import Floor
 from conversations.core.output import NOT_FOUND
 from conversations.core.records import TurnTexts
@@ -103,7 +103,12 @@ class CallerSide:
 
     def browser_output(self, event: e.BrowserOutput, now: float) -> list[Effect]:
         brought = self._floor.tools.bring(self._floor.turn, event.call_id, event.output, now)
-        return [*brought, *self._floor.advance()] if brought else []
+        if brought:
+            return [*brought, *self._floor.advance()]
+        if self._floor.tools.was_browsers(event.call_id):
+            return []  # It was answered for the browser meanwhile.
+        code = "forbidden_event"
+        return [Tell("error", {"code": code, "message": self._floor.setup.for_caller[code]})]
 
     # ---- playback
 

@@ -76,6 +76,7 @@ class Floor:
         unanswered = turn.origin == "voice" and not turn.responded if turn else self.utterances.unanswered
         cancelled = self.responses.cancel(unanswered)
         effects = [*cancelled, *self.output.shut(), *self.tools.cancel(turn, now)]
+        effects.extend(self.tools.note_beyond(self.generation, now))
         if self.utterances.unanswered:
             self.utterances.give_up(outcome)
         # Playback runs behind the service: what was closed just now may not have been heard to its end.

@@ -15,6 +15,10 @@ from conversations.core.markers import Malformed, MarkerParser, Part, Selection,
 from conversations.core.transcript import Key, Texts
 
 HELD_BYTES = 524_288
+# More than half an hour of speech; a response that says more is not one for a caller.
+MOST_TEXT = 327_680
+MOST_ITEMS = 256
+PIECE_COST = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +27,6 @@ class Passed:
 
     effects: tuple[Effect, ...] = ()
     selection: Selection | Malformed | None = None
-
-    @property
-    def shows(self) -> bool:
-        """Whether the browser sees anything of it."""
-        return any(isinstance(effect, Show | ShowDelta | ShowCut) for effect in self.effects)
 
     def then(self, later: Passed) -> Passed:
         """Both, one after the other."""
@@ -50,6 +49,8 @@ class Gate:
         self._held_bytes = 0
         self._read_last: TextDelta | None = None
         self._pieces: dict[Key, list[str]] = {}
+        self._received = 0
+        self._perceived = False
         self._left: set[Key] = set()
         self.stale = False
         self._over = False
@@ -68,9 +69,14 @@ class Gate:
         return bool(self._held)
 
     @property
-    def spoke(self) -> bool:
-        """Whether any text or audio passed."""
-        return bool(self.kept) or any(self.audio_ms.values())
+    def overflows(self) -> bool:
+        """Whether the response says more than any answer does."""
+        return self._received > MOST_TEXT or len(self.audio_ms) > MOST_ITEMS
+
+    def take_perceived(self) -> bool:
+        """Whether the caller could see or hear something of it since this was last asked."""
+        perceived, self._perceived = self._perceived, False
+        return perceived
 
     def shut(self) -> None:
         """The response is superseded: nothing more of it passes."""
@@ -92,6 +98,7 @@ class Gate:
         if self._is_deaf() or self._was_left(event):
             return NOTHING
         ended = self._leave_part() if self._is_of_another_part(event) else NOTHING
+        self._received += len(event.text) + PIECE_COST
         self._pieces.setdefault((event.item_id, event.content_index), []).append(event.text)
         return ended.then(self._read(event, as_it_is=True))
 
@@ -183,6 +190,7 @@ class Gate:
         if not rest or self._is_deaf() or self._was_left(event):
             return NOTHING
         ended = self._leave_part() if self._is_of_another_part(event) else NOTHING
+        self._received += len(rest) + PIECE_COST
         delta = TextDelta(event.response_id, event.item_id, event.content_index, rest, event.frame)
         return ended.then(self._read(delta, as_it_is=False))
 
@@ -210,6 +218,7 @@ class Gate:
         announced = self._release_structure()
         self.kept.add((event.item_id, event.content_index), speech)
         self.shown = True
+        self._perceived = self._perceived or not speech.isspace()
         return [*announced, Show(event.frame) if as_it_is else ShowDelta(event.frame, speech)]
 
     # ---- holding
@@ -266,4 +275,5 @@ class Gate:
 
     def _sounded(self, event: AudioDelta) -> Effect:
         self.audio_ms[event.item_id] = self.audio_ms.get(event.item_id, 0.0) + event.milliseconds
+        self._perceived = self._perceived or event.milliseconds > 0
         return Show(event.frame)

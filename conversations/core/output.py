@@ -47,6 +47,8 @@ class Output:
         self._hidden_words: Recent[None] = Recent(ITEMS)
         self._browsers: Recent[None] = Recent(ITEMS)
         self._typed: Recent[None] = Recent(ITEMS)
+        self._typed_words: Recent[None] = Recent(ITEMS)
+        self._spoken: Recent[None] = Recent(ITEMS)
         self._before: Recent[str] = Recent(ITEMS)
         self._holding: set[str] = set()
 
@@ -60,10 +62,15 @@ class Output:
         known = self._gates.get(response_id)
         return known is not None and known[0].ended
 
-    def spoke(self, response_id: str) -> bool:
-        """Whether anything of a response reached the browser."""
+    def take_perceived(self, response_id: str) -> bool:
+        """Whether the caller could see or hear something of a response since this was last asked."""
         known = self._gates.get(response_id)
-        return known is not None and known[0].spoke
+        return known is not None and known[0].take_perceived()
+
+    def overflows(self, response_id: str) -> bool:
+        """Whether a response says more than any answer does."""
+        known = self._gates.get(response_id)
+        return known is not None and known[0].overflows
 
     def open(self, response_id: str, turn: Turn) -> None:
         """A response of this turn may be heard."""
@@ -84,6 +91,8 @@ class Output:
         else:
             # The browser may choose this id: it must never make another item visible.
             self._typed.put(item["id"], None)
+            for part in item["content"]:
+                self._typed_words.put(_beginning(part["text"]), None)
 
     def hide(self, item_id: str) -> None:
         """An item of ours, or of a call of ours, is not for the browser."""
@@ -155,6 +164,7 @@ class Output:
 
     def committed(self, event: Committed) -> Effect:
         """What the caller said became an item."""
+        self._spoken.put(event.item_id, None)
         self._before.put(event.item_id, event.previous_item_id)
         return _placed(event.frame, self._after(event.previous_item_id))
 
@@ -183,13 +193,19 @@ class Output:
             case "message", "assistant":
                 return gate is None
             case "message", "user":
-                return event.item_id not in self._typed and self._repeats_ours(event)
+                return not self._is_callers(event)
             case _:
                 return True
 
-    def _repeats_ours(self, event: ItemEcho) -> bool:
-        """Whether a message under an id of the service's own is one that we sent for the model only."""
-        return any(_beginning(text) in self._hidden_words for _, _, text in event.texts)
+    def _is_callers(self, event: ItemEcho) -> bool:
+        """Whether a user's message is what the caller said or wrote, and not one that we sent for the model.
+
+        A service may give our messages ids and even spellings of its own, so only what is known is shown.
+        """
+        words = [_beginning(text) for _, _, text in event.texts]
+        if event.item_id in self._typed or all(one in self._typed_words for one in words):
+            return True
+        return event.item_id in self._spoken and not any(one in self._hidden_words for one in words)
 
     def _structure(self, gate: Gate, event: Structure) -> Passed:
         if event.item_id in self._hidden:

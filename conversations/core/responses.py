@@ -13,6 +13,7 @@ from conversations.core.recent import Recent
 CANCEL_WAIT = 2.0
 CANCEL_TIMER = "cancelled-response"
 REMEMBERED = 256
+MOST_RUNNING = 64
 
 # Our request came too early: it is sent again when what stands in its way is over.
 TOO_EARLY = frozenset({"conversation_already_has_active_response", "function_call_output_pending"})
@@ -91,6 +92,9 @@ class Responses:
             return False, []
         if response_id in self._active:
             return response_id not in self._doomed, []
+        if len(self._active) >= MOST_RUNNING:
+            self._note_end(response_id)
+            return False, [CancelResponse(response_id)]
         self._active.add(response_id)
         # It began before the service had our last item, so it is no answer to that.
         waits_for = self._unacknowledged[1] if self._unacknowledged is not None else ""

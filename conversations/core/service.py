@@ -12,6 +12,7 @@ from conversations.core.toolcalls import Chosen
 from conversations.core.turns import Turn
 
 CODE_LIMIT = 40
+RESPONSES_A_TURN = 32
 
 
 class ServiceSide:
@@ -34,10 +35,11 @@ class ServiceSide:
         turn = self._floor.output.turn_of(response_id)
         if turn is None:
             return []
-        if passed.shows:
+        if self._floor.output.take_perceived(response_id):
             self._floor.moved_at = now
-            if self._floor.output.spoke(response_id):
-                turn.owed, turn.answered_at = False, turn.answered_at or now
+            turn.owed, turn.answered_at = False, turn.answered_at or now
+        if turn is self._floor.turn and (self._floor.output.overflows(response_id) or turn.answer.overflows):
+            return [*passed.effects, *self._floor.fail("response_failed", now, "too_long")]
         if passed.selection is None or turn is not self._floor.turn:
             return list(passed.effects)
         cancelled = self._floor.responses.cancel_one(response_id)
@@ -51,12 +53,16 @@ class ServiceSide:
         is_browsers = floor.output.is_browsers(event.name)
         turn = floor.output.turn_of(event.response_id)
         current = turn is not None and turn is floor.turn
-        if not is_browsers or not current:
+        beyond = floor.tools.is_beyond(event)
+        if beyond or not is_browsers or not current:
             floor.output.own(event)
         if turn is None or not current:
             turn, opened = self._turn_of_stale(turn, now)
-            refused = floor.tools.refuse_stale(turn, event, floor.generation, now)
-            return [*effects, *opened, *refused]
+            effects.extend(opened)
+        if beyond:
+            return [*effects, *floor.tools.refuse_beyond(turn, event)]
+        if not current:
+            return [*effects, *floor.tools.refuse_stale(turn, event, floor.generation, now)]
         if is_browsers:
             return [*effects, *self._pick_browsers(turn, event, now)]
         return [*effects, *self._pick(turn, event, now)]
@@ -69,6 +75,7 @@ class ServiceSide:
             return floor.responses.finished(event.response_id)
         for call in event.calls:
             effects.extend(self.function_call(call, now))
+        effects.extend(floor.tools.note_beyond(floor.generation, now))
         effects.extend(self._begin(event.response_id, now))
         turn = floor.output.turn_of(event.response_id)
         if turn is None:
@@ -104,7 +111,9 @@ class ServiceSide:
         if turn is None:
             turn, opened = floor.open("voice", now)
             effects.extend(opened)
-        floor.moved_at, turn.responded = now, True
+        if turn.answer.responses >= RESPONSES_A_TURN:
+            return [*effects, *floor.fail("response_failed", now, "too_many_responses")]
+        turn.responded = True
         floor.output.open(response_id, turn)
         return effects
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from conversations.core.effects import CancelTool, Effect, Keep, RunTool, SendItem, Tell
@@ -16,9 +17,10 @@ from conversations.core.turns import Picked, Turn
 
 Chosen = FunctionCall | Selection | Malformed
 NAME_LIMIT = 200
-REMEMBERED = 512
-# So many calls of one response are looked at; each of them is told several times and must be known again.
+REMEMBERED = 4_096
+# So many calls of one response have a row each, and so many are answered; nobody means more.
 MOST_CALLS = 128
+MOST_ANSWERED = 1_024
 BROWSER = "browser"
 
 
@@ -30,6 +32,8 @@ class ToolCalls:
         self._open: dict[str, Picked] = {}
         self._told_by_service: Recent[None] = Recent(REMEMBERED)
         self._told_in: Recent[int] = Recent(REMEMBERED)
+        self._browsers: Recent[None] = Recent(REMEMBERED)
+        self._unrecorded: dict[str, tuple[Turn, int]] = {}
 
     @property
     def running(self) -> bool:
@@ -44,12 +48,40 @@ class ToolCalls:
     def first_told(self, call: FunctionCall) -> bool:
         """Whether this native call is new; a service tells the same call in several events."""
         known_as, told = call.call_id or call.item_id, self._told_in.get(call.response_id) or 0
-        if known_as in self._told_by_service or told >= MOST_CALLS:
+        if known_as in self._told_by_service or told >= MOST_ANSWERED:
             return False
         self._told_by_service.put(known_as, None)
         if call.response_id:
             self._told_in.put(call.response_id, told + 1)
         return True
+
+    def is_beyond(self, call: FunctionCall) -> bool:
+        """Whether its response has told of more calls than have a row each."""
+        return (self._told_in.get(call.response_id) or 0) > MOST_CALLS
+
+    def refuse_beyond(self, turn: Turn, call: FunctionCall) -> list[Effect]:
+        """One call too many to have a row of its own: answered, and counted for the row of all of them."""
+        _, before = self._unrecorded.get(turn.turn_id, (turn, 0))
+        self._unrecorded[turn.turn_id] = turn, before + 1
+        return [self._output_item(call.call_id, self._setup.for_model["call_limit"])]
+
+    def note_beyond(self, generation: int, now: float) -> list[Effect]:
+        """One row a turn for all its calls that have none of their own."""
+        noted, self._unrecorded = list(self._unrecorded.values()), {}
+        effects: list[Effect] = []
+        for turn, count in noted:
+            picked = self._picked(turn, Malformed("beyond"), generation, now)
+            closed = CallClosed(
+                picked.call_id,
+                "failed",
+                now,
+                0,
+                "call_limit",
+                excerpt=f"{count} more calls of one response were refused",
+                ref=self._setup.new_id("ref"),
+            )
+            effects += [Keep(replace(self._row(turn, picked, "", None), selection="native")), Keep(closed)]
+        return effects
 
     def forget_service(self) -> None:
         """The service's session is over; the next one may use the same ids again."""
@@ -83,7 +115,12 @@ class ToolCalls:
             picked.code = "call_limit"
             return [opened, *self._refuse(picked, now)]
         picked.browser_owned = True
+        self._browsers.put(call.call_id, None)
         return [opened]
+
+    def was_browsers(self, service_call_id: str) -> bool:
+        """Whether the browser was once to answer that call."""
+        return service_call_id in self._browsers
 
     def bring(self, turn: Turn | None, service_call_id: str, output: str, now: float) -> list[Effect]:
         """The browser answers a call of its own that still waits; nothing for any other."""
@@ -156,10 +193,16 @@ class ToolCalls:
         for picked in turn.batch if turn is not None else []:
             if picked.browser_owned and picked.output is None:
                 effects.append(self._browsers_end(picked, "cancelled", now))
-            if picked.service_call_id and not picked.sent:
-                output = self._setup.for_model["cancelled"]
-                effects.append(self._output_item(picked.service_call_id, output))
+            if not picked.sent:
+                effects.extend(self._leave(picked))
         return effects
+
+    def _leave(self, picked: Picked) -> list[Effect]:
+        """The service does not wait for the call; a result that came in time stays in its history."""
+        if picked.service_call_id:
+            output = picked.output or self._setup.for_model["cancelled"]
+            return [self._output_item(picked.service_call_id, output)]
+        return [SendItem(self._message(picked.output))] if picked.output and not picked.code else []
 
     def outputs(self, turn: Turn) -> list[Effect]:
         """The outputs of the batch that the model has not seen, in the order in which it picked."""

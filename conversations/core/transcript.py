@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 Key = tuple[str, int]  # item id, content index
+MOST_CHARS = 262_144
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,9 +22,7 @@ class Texts:
 
     def __init__(self) -> None:
         self._pieces: dict[Key, list[str]] = {}
-
-    def __bool__(self) -> bool:
-        return bool(self._pieces)
+        self.size = 0
 
     def __iter__(self) -> Iterator[tuple[Key, str]]:
         return ((key, "".join(pieces)) for key, pieces in self._pieces.items())
@@ -32,6 +31,7 @@ class Texts:
         """One more piece."""
         if piece:
             self._pieces.setdefault(key, []).append(piece)
+            self.size += len(piece)
 
     def of(self, key: Key) -> str:
         """The text of a part so far."""
@@ -62,6 +62,16 @@ class Answer:
         self._followed: list[tuple[Texts, Mapping[str, float]]] = []
         self._played: dict[str, float] = {}
         self._playing = ""
+
+    @property
+    def responses(self) -> int:
+        """How many responses it consists of."""
+        return len(self._followed)
+
+    @property
+    def overflows(self) -> bool:
+        """Whether it says more than any answer does."""
+        return sum(kept.size for kept, _ in self._followed) > MOST_CHARS
 
     def follow(self, kept: Texts, audio_ms: Mapping[str, float]) -> None:
         """One more response: its passed texts and its passed milliseconds of audio, both still growing."""

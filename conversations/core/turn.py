@@ -15,6 +15,7 @@ from conversations.core.policy import Setup
 from conversations.core.responses import BENIGN, CANCEL_TIMER
 from conversations.core.service import ServiceSide
 from conversations.core.transcript import Said
+from conversations.core.turns import Turn
 
 SILENCE = "silence"
 # Of each utterance that a new session of the service is told; nobody speaks longer.
@@ -30,6 +31,7 @@ class Machine:
         self._service = service = ServiceSide(floor)
         self._watching = False
         self._at_work = False
+        self._due = False
         self._ended = False
         self._cells: Mapping[type, Callable[[Any, float], list[Effect]]] = {
             e.SpeechStarted: caller.speech_started,
@@ -98,8 +100,12 @@ class Machine:
         return self._service.service_error(event, now)
 
     def _tool_ended(self, event: e.ToolEnded, now: float) -> list[Effect]:
-        turn = self._floor.turn_of_call(event.call_id)
-        return [*self._floor.tools.ended(turn, event, now), *self._floor.advance(turn)]
+        floor, turn = self._floor, self._floor.turn_of_call(event.call_id)
+        effects = floor.tools.ended(turn, event, now)
+        if event.code == "unauthorized":
+            # The conversation ends with that: the model is not to begin another answer first.
+            return [*effects, *floor.interrupt("failed", now, event.code)]
+        return [*effects, *floor.advance(turn)]
 
     def _timer_fired(self, event: e.TimerFired, now: float) -> list[Effect]:
         floor, turn = self._floor, self._floor.turn
@@ -114,7 +120,8 @@ class Machine:
         if event.name == SILENCE and self._watching:
             self._watching = False
             if now - floor.moved_at >= floor.setup.limits.silence - 0.01:
-                return floor.fail("no_answer", now)
+                opened = [] if turn is not None else floor.open("voice", now)[1]
+                return [*opened, *floor.fail("no_answer", now)]
         return []
 
     def _upstream_lost(self, _event: e.UpstreamLost, now: float) -> list[Effect]:
@@ -132,12 +139,11 @@ class Machine:
     def _watch(self, now: float) -> list[Effect]:
         """The clock of silence runs while an answer is due and neither a tool nor the browser is at work."""
         floor, turn = self._floor, self._floor.turn
-        due = turn is not None and (
-            floor.responses.expecting or bool(turn.batch) or (turn.origin == "voice" and not turn.responded)
-        )
+        due, was_due = self._is_due(turn), self._due
+        self._due = due
         was_at_work = self._at_work
         self._at_work = floor.tools.running or (turn is not None and turn.awaits_browser)
-        if was_at_work and not self._at_work:
+        if (was_at_work and not self._at_work) or (due and not was_due):
             floor.moved_at = now
         if due and not self._at_work:
             if self._watching:
@@ -149,6 +155,13 @@ class Machine:
             return []
         self._watching = False
         return [ClearTimer(SILENCE)]
+
+    def _is_due(self, turn: Turn | None) -> bool:
+        """Whether the caller waits for something: the answer of a turn, or to what was said before any."""
+        if turn is None:
+            return self._floor.utterances.waiting
+        answering = self._floor.responses.expecting or bool(turn.batch)
+        return answering or (turn.origin == "voice" and not turn.responded)
 
 
 def _as_item(said: Said, item_id: str) -> dict[str, Any]:

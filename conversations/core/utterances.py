@@ -44,6 +44,11 @@ class Utterances:
         """Whether the caller has finished an utterance that has no turn yet."""
         return self.open is not None and self.open.ended_at is not None
 
+    @property
+    def waiting(self) -> bool:
+        """Whether what the caller said became an item, and nothing came of it so far."""
+        return self.open is not None and self.open.committed
+
     def is_speaking(self, item_id: str) -> bool:
         """Whether the end of that utterance is still to come, or was told before."""
         return item_id in self._known or (self._latest is not None and self._latest.ended_at is None)

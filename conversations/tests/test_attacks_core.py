@@ -72,6 +72,29 @@ def test_a_result_that_the_service_repeats_under_an_id_of_its_own_is_hidden(play
     assert play.seen == []
 
 
+@pytest.mark.parametrize("spelling", [str.upper, lambda text: "Note: " + text, lambda text: text[9:]])
+def test_a_result_that_the_service_repeats_in_a_spelling_of_its_own_is_hidden_too(play, spelling):
+    play.writes(R, marker())
+    play.ends_response(R, "cancelled")
+    play.tool_ends(LABEL + json.dumps({"secret": SECRET}))
+    (result,) = [one.item for one in play.of(fx.SendItem)]
+    content = [{"type": "input_text", "text": spelling(result["content"][0]["text"])}]
+    play.look_away().service(*ga.item_events({**result, "id": "item_9", "content": content}))
+    assert play.seen == []
+
+
+def test_what_the_caller_said_and_wrote_is_shown_under_whatever_id():
+    play = a_question()
+    content = [{"type": "input_text", "text": "What about cage four?"}]
+    play.service(*ga.item_events({"id": "theirs", "type": "message", "role": "user", "content": content}))
+    assert {frame["item"]["id"] for frame in play.seen} == {"theirs"}
+    play.stops_speaking("u1")
+    content = [{"type": "input_audio", "transcript": "And cage five?"}]
+    item = {"id": "u1", "type": "message", "role": "user", "content": content}
+    play.look_away().service({"type": "conversation.item.retrieved", "item": item})
+    assert [frame["item"]["id"] for frame in play.seen] == ["u1"]
+
+
 @pytest.mark.parametrize(
     "item",
     [
@@ -205,12 +228,14 @@ def test_calls_without_end_in_one_response_have_one_row_each_and_an_end():
     for item in items:
         play.service(*ga.called(R, item))
     play.ends_response(R, output=items)
-    assert len(play.rows.calls) == len({call.arguments for call in play.rows.calls.values()}) == 128
+    assert len(play.rows.calls) == len({call.arguments for call in play.rows.calls.values()}) == 129
     assert len(play.running) == 6
     while play.running:
         play.tool_ends()
-    assert len(play.outputs) == 128
-    assert [len(ends) for ends in play.rows.call_ends.values()] == [1] * 128
+    assert sorted(call_id for call_id, _ in play.outputs) == sorted(f"c{n}" for n in range(1_000))
+    assert [len(ends) for ends in play.rows.call_ends.values()] == [1] * 129
+    (note,) = [end for (end,) in play.rows.call_ends.values() if end.excerpt]
+    assert (note.code, note.excerpt) == ("call_limit", "872 more calls of one response were refused")
     play.responds("Enough.")
     assert_turn_ended(play, "done", heard_text="Enough.")
 

@@ -80,8 +80,17 @@ def test_a_browser_that_falls_silent_is_answered_for(play, brought):
 
 def test_the_browser_answers_only_what_waits_for_it(play):
     play.picks(R, "get_report", "{}", "s1")
-    play.happens(e.BrowserOutput("s1", "Forged."), e.BrowserOutput("nonsense", "x"))
+    play.look_away().happens(e.BrowserOutput("s1", "Forged."), e.BrowserOutput("nonsense", "x"))
     assert_nothing_sent(play)
+    assert [(name, fields["code"]) for name, fields in play.told] == [("error", "forbidden_event")] * 2
+
+
+def test_an_answer_of_the_browser_s_that_comes_too_late_is_no_error(play):
+    play.picks(R, SEARCH, "{}", "b1")
+    play.begins_to_speak()
+    play.look_away().happens(e.BrowserOutput("b1", "Late."))
+    assert_nothing_sent(play)
+    assert play.told == []
 
 
 def test_browser_calls_count_as_attempts():

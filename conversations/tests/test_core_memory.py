@@ -67,7 +67,7 @@ def test_a_long_call_holds_no_more_than_a_short_one(monkeypatch):
     for module, name in LIMITS:
         monkeypatch.setattr(module, name, 40)
     play, sizes = Forgetful(), []
-    for number in range(100, 180):
+    for number in range(100, 220):
         lives_through(play, number)
         if number % 20 == 19:
             sizes.append(reachable(play.machine._floor) + reachable(play.machine._caller))

@@ -183,7 +183,7 @@ def test_a_service_that_tells_only_transcripts_is_understood_too(play):
     ]
 
 
-@pytest.mark.parametrize("text", ["", "  ", None])
+@pytest.mark.parametrize("text", ["", "  "])
 def test_noise_is_no_turn_and_no_apology(play, text):
     play.says(text)
     play.wait(60)
@@ -209,6 +209,7 @@ def test_noise_over_an_answer_ends_it_cleanly_case_019(answering):
     answering.begins_to_speak()
     answering.ends_response(R, "cancelled")
     answering.stops_speaking()
+    answering.is_understood("")
     answering.wait(60)
     assert_turn_ended(answering, "interrupted", heard_text="The oxygen is eight.")
     assert_not_asked(answering)
