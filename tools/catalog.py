@@ -142,6 +142,8 @@ def as_json(tool: Tool) -> dict[str, Any]:
         "parameters": tool.parameters,
         "output_schema": tool.output_schema,
         "source": tool.source,
+        # Absent where it says nothing new: what was stored before keeps its digest.
+        **({"requires_auth": True} if tool.requires_auth else {}),
     }
 
 

@@ -44,13 +44,17 @@ class Caller:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """One tool as its source declares it; the schemas are whole JSON Schemas, never edited."""
+    """One tool as its source declares it; the schemas are whole JSON Schemas, never edited.
+
+    With `requires_auth` it runs only for somebody who shows a credential.
+    """
 
     name: str
     description: str
     parameters: Mapping[str, Any]
     source: str
     output_schema: Mapping[str, Any] | None = None
+    requires_auth: bool = False
 
 
 @dataclass(frozen=True, slots=True)

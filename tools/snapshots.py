@@ -70,4 +70,5 @@ def _tool(kept: Mapping[str, Any]) -> Tool:
         parameters=kept["parameters"],
         source=kept["source"],
         output_schema=kept["output_schema"],
+        requires_auth=kept.get("requires_auth", False),
     )

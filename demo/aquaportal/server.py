@@ -87,8 +87,16 @@ class Server(uvicorn.Server):
 
 def build(portal: Portal, host: str, port: int, on_ready: Callable[[str], None]) -> Server:
     """A server for the portal, which calls `on_ready` with its base URL; port 0 is any free one."""
+    return server_of(build_app(portal), portal, (host, port), on_ready)
+
+
+def server_of(
+    app: Starlette, portal: Portal, place: tuple[str, int], on_ready: Callable[[str], None]
+) -> Server:
+    """A server for an application whose connections the portal can end."""
+    host, port = place
     config = uvicorn.Config(
-        build_app(portal),
+        app,
         host=host,
         port=port,
         loop="asyncio",

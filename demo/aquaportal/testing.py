@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import date
+from functools import partial
 from queue import SimpleQueue
 
 import httpx2
@@ -16,7 +17,7 @@ from demo.aquaportal.accounts import Accounts
 from demo.aquaportal.faults import Faults
 from demo.aquaportal.journal import Entry
 from demo.aquaportal.portal import Portal
-from demo.aquaportal.server import build
+from demo.aquaportal.server import Server, build
 
 TODAY = date(2026, 8, 5)
 
@@ -96,8 +97,18 @@ class RunningPortal:
 def running_portal(today: date = TODAY) -> Iterator[RunningPortal]:
     """Run a portal whose day is fixed, for as long as the block lasts."""
     portal = Portal(today=lambda: today)
+    with in_thread("aquaportal", partial(build, portal, "127.0.0.1", 0)) as url:
+        try:
+            yield RunningPortal(url, portal)
+        finally:
+            portal.faults.release()
+
+
+@contextmanager
+def in_thread(name: str, make: Callable[[Callable[[str], None]], Server]) -> Iterator[str]:
+    """Run the server that `make` builds in a thread of this process; gives its base URL."""
     ready: SimpleQueue[str | None] = SimpleQueue()
-    server = build(portal, "127.0.0.1", 0, ready.put)
+    server = make(ready.put)
 
     def serve() -> None:
         try:
@@ -105,14 +116,13 @@ def running_portal(today: date = TODAY) -> Iterator[RunningPortal]:
         finally:
             ready.put(None)
 
-    thread = threading.Thread(target=serve, name="aquaportal", daemon=True)
+    thread = threading.Thread(target=serve, name=name, daemon=True)
     thread.start()
     url = ready.get(timeout=30)
     if url is None:
-        raise RuntimeError("the demo AquaPortal did not start")
+        raise RuntimeError(f"the demo's {name} did not start")
     try:
-        yield RunningPortal(url, portal)
+        yield url
     finally:
-        portal.faults.release()
         server.should_exit = True
         thread.join(timeout=10)
