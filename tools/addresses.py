@@ -57,7 +57,6 @@ class _Way:
 
     inner: httpx2.AsyncBaseTransport
     addresses: tuple[str, ...] = ()
-    was_public: bool = False
 
 
 class Pinned(httpx2.AsyncBaseTransport):
@@ -65,7 +64,8 @@ class Pinned(httpx2.AsyncBaseTransport):
 
     An address in the URL itself is taken as it is, a name may lead to a private network. What is refused,
     unless `allow_private`: names that lead to link-local addresses, and names that were public and turn
-    private. `make` gives the transport of one host: connections are never shared between hosts.
+    private. `make` gives the transport of one host: connections are never shared between hosts. `were_public`
+    remembers such names, also for a later one of this kind that is given the same set.
     """
 
     def __init__(
@@ -73,8 +73,10 @@ class Pinned(httpx2.AsyncBaseTransport):
         make: Callable[[], httpx2.AsyncBaseTransport],
         allow_private: bool = False,
         resolve: Resolve = resolved,
+        were_public: set[str] | None = None,
     ) -> None:
         self._make, self._allow_private, self._resolve = make, allow_private, resolve
+        self._were_public = set[str]() if were_public is None else were_public
         self._ways: dict[str, _Way] = {}
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
@@ -84,7 +86,7 @@ class Pinned(httpx2.AsyncBaseTransport):
         if way is None:
             way = self._ways[host] = _Way(self._make())
         if not way.addresses:
-            way.addresses = await self._checked(way, request.url)
+            way.addresses = await self._checked(request.url)
         failure: httpx2.TransportError | None = None
         for address in way.addresses:
             try:
@@ -102,7 +104,7 @@ class Pinned(httpx2.AsyncBaseTransport):
         for way in self._ways.values():
             await way.inner.aclose()
 
-    async def _checked(self, way: _Way, url: httpx2.URL) -> tuple[str, ...]:
+    async def _checked(self, url: httpx2.URL) -> tuple[str, ...]:
         if is_address(url.host):
             return (url.host,)
         try:
@@ -114,8 +116,9 @@ class Pinned(httpx2.AsyncBaseTransport):
         if self._allow_private:
             return tuple(found)
         # A name with an address on the open network has no business on this one.
-        way.was_public = way.was_public or bool(public)
-        allowed = public if way.was_public else private
+        if public:
+            self._were_public.add(url.host)
+        allowed = public if url.host in self._were_public else private
         if not allowed:
             raise AddressRefused("the name leads to an address that is not allowed")
         return allowed

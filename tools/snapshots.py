@@ -17,13 +17,19 @@ log = structlog.get_logger(__name__)
 
 
 class SnapshotCache:
-    """A CatalogCache of CatalogSnapshot rows; a failed discovery marks its row and keeps the tools there."""
+    """A CatalogCache of CatalogSnapshot rows; a failed discovery marks its row and keeps the tools there.
 
-    def __init__(self, ttl: float) -> None:
+    With `again` nothing that is kept is good enough: every source is asked.
+    """
+
+    def __init__(self, ttl: float, again: bool = False) -> None:
         self.ttl = ttl
+        self._again = again
 
     async def get(self, source: str, fingerprint: str) -> Listing | None:
         """The listing of this source and credential, stale or failed ones included."""
+        if self._again:
+            return None
         try:
             row = await CatalogSnapshot.objects.filter(source=source, caller_fingerprint=fingerprint).afirst()
         except DatabaseError:

@@ -123,6 +123,11 @@ class Keep:
 
 
 @dataclass(frozen=True, slots=True)
+class Redeclare:
+    """From here on the tools of the last ToolsOffered are those that may be called: the service is told."""
+
+
+@dataclass(frozen=True, slots=True)
 class SetTimer:
     """Fire TimerFired(name) after so many seconds; a timer of that name starts anew."""
 
@@ -150,6 +155,7 @@ Effect = (
     | RunTool
     | CancelTool
     | Keep
+    | Redeclare
     | SetTimer
     | ClearTimer
 )

@@ -252,6 +252,14 @@ class ToolProgressed:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolsOffered:
+    """What may be called is something else from the next turn on, in Setup's terms."""
+
+    server_tools: Mapping[str, str]
+    browser_tools: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
 class TimerFired:
     """A timer that the core had set; `name` as in its SetTimer."""
 
@@ -294,6 +302,7 @@ Event = (
     | Played
     | ToolEnded
     | ToolProgressed
+    | ToolsOffered
     | TimerFired
     | UpstreamLost
     | Ended

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from dataclasses import replace
 
-from conversations.core.effects import ClearTimer, Effect, Keep, SendItem, Tell
+from conversations.core.effects import ClearTimer, Effect, Keep, Redeclare, SendItem, Tell
+from conversations.core.events import ToolsOffered
 from conversations.core.generation import Generation
 from conversations.core.output import Output
 from conversations.core.policy import Setup
@@ -35,6 +37,7 @@ class Floor:
         self.moved_at = 0.0
         self._next_index = setup.next_turn
         self._recalled: list[Said] = []
+        self._offered: ToolsOffered | None = None
 
     @property
     def generation(self) -> int:
@@ -91,7 +94,22 @@ class Floor:
         if turn is None:
             return []
         self.past.append(turn)
-        return [Keep(turn.closed(outcome, now, code, ref)), ClearTimer(BROWSER_OUTPUT)]
+        closed: list[Effect] = [Keep(turn.closed(outcome, now, code, ref)), ClearTimer(BROWSER_OUTPUT)]
+        return [*closed, *self._take_offer()]
+
+    def offer(self, offered: ToolsOffered) -> list[Effect]:
+        """What may be called changes between two turns: now, or when the turn that runs has ended."""
+        self._offered = offered
+        return [] if self.turn is not None else self._take_offer()
+
+    def _take_offer(self) -> list[Effect]:
+        offered, self._offered = self._offered, None
+        if offered is None:
+            return []
+        names, browsers = offered.server_tools, offered.browser_tools
+        self.setup = replace(self.setup, server_tools=names, browser_tools=browsers)
+        self.tools.setup = self.output.setup = self.setup
+        return [Redeclare()]
 
     def fail(self, code: str, now: float, cause: str = "") -> list[Effect]:
         """The turn ends with an apology in writing, under a reference that the operator finds."""

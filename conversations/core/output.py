@@ -40,7 +40,7 @@ class Output:
     """The gates of the call's responses, and which items are not for the browser."""
 
     def __init__(self, setup: Setup) -> None:
-        self._setup = setup
+        self.setup = setup
         self._gates: OrderedDict[str, tuple[Gate, Turn]] = OrderedDict()
         self._response_of: Recent[str] = Recent(ITEMS)
         self._hidden: Recent[None] = Recent(ITEMS)
@@ -74,7 +74,7 @@ class Output:
 
     def open(self, response_id: str, turn: Turn) -> None:
         """A response of this turn may be heard."""
-        gate = Gate(None if self._setup.plain else MarkerParser())
+        gate = Gate(None if self.setup.plain else MarkerParser())
         turn.answer.follow(gate.kept, gate.audio_ms)
         self._gates[response_id] = (gate, turn)
         if len(self._gates) > RESPONSES:
@@ -105,7 +105,7 @@ class Output:
 
     def is_browsers(self, name: str) -> bool:
         """Whether a tool of that name is the browser's own."""
-        return name in self._setup.browser_tools
+        return name in self.setup.browser_tools
 
     def take(self, event: OutputEvent) -> Passed:
         """What of an event of a heard response passes."""
@@ -241,7 +241,7 @@ class Output:
             return passed
         if gate.waiting:
             self._holding.add(response_id)
-            return passed.then(Passed((SetTimer(timer, self._setup.limits.hold),)))
+            return passed.then(Passed((SetTimer(timer, self.setup.limits.hold),)))
         self._holding.discard(response_id)
         return passed.then(Passed((ClearTimer(timer),)))
 

@@ -28,7 +28,7 @@ class ToolCalls:
     """Every call that is not closed yet, of the current turn and of those before it."""
 
     def __init__(self, setup: Setup, generation: Generation) -> None:
-        self._setup, self._generation = setup, generation
+        self.setup, self._generation = setup, generation
         self._open: dict[str, Picked] = {}
         self._told_by_service: Recent[None] = Recent(REMEMBERED)
         self._told_in: Recent[int] = Recent(REMEMBERED)
@@ -63,7 +63,7 @@ class ToolCalls:
         """One call too many to have a row of its own: answered, and counted for the row of all of them."""
         _, before = self._unrecorded.get(turn.turn_id, (turn, 0))
         self._unrecorded[turn.turn_id] = turn, before + 1
-        return [self._output_item(call.call_id, self._setup.for_model["call_limit"])]
+        return [self._output_item(call.call_id, self.setup.for_model["call_limit"])]
 
     def note_beyond(self, generation: int, now: float) -> list[Effect]:
         """One row a turn for all its calls that have none of their own."""
@@ -78,7 +78,7 @@ class ToolCalls:
                 0,
                 "call_limit",
                 excerpt=f"{count} more calls of one response were refused",
-                ref=self._setup.new_id("ref"),
+                ref=self.setup.new_id("ref"),
             )
             effects += [Keep(replace(self._row(turn, picked, "", None), selection="native")), Keep(closed)]
         return effects
@@ -128,7 +128,7 @@ class ToolCalls:
             waits = picked.browser_owned and picked.output is None
             if turn is not None and waits and picked.service_call_id == service_call_id:
                 fits = turn.allowance.bring(len(output))
-                picked.output = neutralise(output) if fits else self._setup.for_model["result_budget"]
+                picked.output = neutralise(output) if fits else self.setup.for_model["result_budget"]
                 picked.sent = True
                 closed = self._browsers_end(picked, "" if fits else "result_budget", now)
                 return [closed, self._output_item(service_call_id, picked.output, shown=True)]
@@ -138,15 +138,15 @@ class ToolCalls:
         """The browser did not answer in time; its calls are answered for it."""
         late = [picked for picked in turn.batch if picked.browser_owned and picked.output is None]
         for picked in late:
-            picked.output = self._setup.for_model["timeout"]
+            picked.output = self.setup.for_model["timeout"]
         return [self._browsers_end(picked, "timeout", now) for picked in late]
 
     def refuse_stale(self, turn: Turn, call: FunctionCall, generation: int, now: float) -> list[Effect]:
         """A native call out of a superseded response: answered, so that the service does not wait for it."""
         picked = self._picked(turn, call, generation, now)
         opened = self._row(turn, picked, self._source(picked), self._arguments(call))
-        closed = CallClosed(picked.call_id, "failed", now, 0, "stale", ref=self._setup.new_id("ref"))
-        output = self._output_item(call.call_id, self._setup.for_model["cancelled"])
+        closed = CallClosed(picked.call_id, "failed", now, 0, "stale", ref=self.setup.new_id("ref"))
+        output = self._output_item(call.call_id, self.setup.for_model["cancelled"])
         return [Keep(opened), Keep(closed), output]
 
     def ended(self, turn: Turn | None, event: ToolEnded, now: float) -> list[Effect]:
@@ -154,7 +154,7 @@ class ToolCalls:
         picked = self._open.pop(event.call_id, None)
         if picked is None:
             return []
-        ref = picked.ref or (self._setup.new_id("ref") if event.status == "failed" else "")
+        ref = picked.ref or (self.setup.new_id("ref") if event.status == "failed" else "")
         closed = CallClosed(
             call_id=picked.call_id,
             status=event.status,
@@ -167,7 +167,7 @@ class ToolCalls:
             ref=ref,
         )
         picked.running = False
-        picked.output = neutralise(event.output) or self._setup.for_model[event.code or "internal"]
+        picked.output = neutralise(event.output) or self.setup.for_model[event.code or "internal"]
         if turn is not None:
             turn.allowance.ended(picked.call_id, picked.digest, event.code, len(picked.output))
         told = self._generation.may_tell(picked.generation)
@@ -187,7 +187,7 @@ class ToolCalls:
         effects: list[Effect] = []
         for picked in [one for one in self._open.values() if one.running]:
             picked.running = False
-            picked.ref = self._setup.new_id("ref")
+            picked.ref = self.setup.new_id("ref")
             effects.append(CancelTool(picked.call_id))
             effects.append(self._told_failure(picked, "cancelled", picked.ref))
         for picked in turn.batch if turn is not None else []:
@@ -200,7 +200,7 @@ class ToolCalls:
     def _leave(self, picked: Picked) -> list[Effect]:
         """The service does not wait for the call; a result that came in time stays in its history."""
         if picked.service_call_id:
-            output = picked.output or self._setup.for_model["cancelled"]
+            output = picked.output or self.setup.for_model["cancelled"]
             return [self._output_item(picked.service_call_id, output)]
         return [SendItem(self._message(picked.output))] if picked.output and not picked.code else []
 
@@ -221,13 +221,13 @@ class ToolCalls:
     def _message(self, text: str) -> Mapping[str, Any]:
         """A user message of one `input_text`, for the model only."""
         content = [{"type": "input_text", "text": text}]
-        return {"id": self._setup.new_id("item"), "type": "message", "role": "user", "content": content}
+        return {"id": self.setup.new_id("item"), "type": "message", "role": "user", "content": content}
 
     def _picked(self, turn: Turn, chosen: Chosen, generation: int, now: float) -> Picked:
         native = isinstance(chosen, FunctionCall)
         turn.picks += 1
         return Picked(
-            call_id=self._setup.new_id("call"),
+            call_id=self.setup.new_id("call"),
             turn_id=turn.turn_id,
             turn_index=turn.index,
             sequence=turn.picks,
@@ -239,12 +239,12 @@ class ToolCalls:
         )
 
     def _arguments(self, chosen: Chosen) -> tuple[str, str] | None:
-        return None if isinstance(chosen, Malformed) else self._setup.canonical(chosen.arguments)
+        return None if isinstance(chosen, Malformed) else self.setup.canonical(chosen.arguments)
 
     def _row(self, turn: Turn, picked: Picked, source: str, arguments: tuple[str, str] | None) -> CallOpened:
         return CallOpened(
             call_id=picked.call_id,
-            conversation_id=self._setup.conversation_id,
+            conversation_id=self.setup.conversation_id,
             turn_id=turn.turn_id,
             sequence=picked.sequence,
             source=source,
@@ -261,31 +261,31 @@ class ToolCalls:
             return "malformed_selection"
         if arguments is None:
             return "invalid_arguments" if isinstance(chosen, FunctionCall) else "malformed_selection"
-        if chosen.name not in self._setup.server_tools:
+        if chosen.name not in self.setup.server_tools:
             return "unknown_tool"
         return ""
 
     def _refuse(self, picked: Picked, now: float) -> list[Effect]:
-        code, ref = picked.code, self._setup.new_id("ref")
-        picked.output = self._setup.for_model[code]
+        code, ref = picked.code, self.setup.new_id("ref")
+        picked.output = self.setup.for_model[code]
         closed = CallClosed(picked.call_id, "failed", now, 0, code, len(picked.output), ref=ref)
         return [Keep(closed), self._told_failure(picked, code, ref)]
 
     def _browsers_end(self, picked: Picked, code: str, now: float) -> Keep:
-        ref = self._setup.new_id("ref") if code else ""
+        ref = self.setup.new_id("ref") if code else ""
         status, spent = "failed" if code else "completed", int((now - picked.picked_at) * 1000)
         size = len(picked.output or "")
         return Keep(CallClosed(picked.call_id, status, now, spent, code, size, ref=ref))
 
     def _source(self, picked: Picked) -> str:
-        own = BROWSER if picked.name in self._setup.browser_tools else ""
-        return self._setup.server_tools.get(picked.name, own)
+        own = BROWSER if picked.name in self.setup.browser_tools else ""
+        return self.setup.server_tools.get(picked.name, own)
 
     def _is_known(self, name: str) -> bool:
-        return name in self._setup.server_tools or name in self._setup.browser_tools
+        return name in self.setup.server_tools or name in self.setup.browser_tools
 
     def _started(self, picked: Picked) -> Tell:
-        label = self._setup.labels.get(picked.name, picked.name.replace("_", " ").capitalize())
+        label = self.setup.labels.get(picked.name, picked.name.replace("_", " ").capitalize())
         fields = {"call_id": picked.call_id, "name": picked.name, "label": label, "turn": picked.turn_index}
         return Tell("vocero.tool.started", fields)
 
@@ -307,11 +307,11 @@ class ToolCalls:
             "name": picked.name if self._is_known(picked.name) else "",
             "turn": picked.turn_index,
             "code": code,
-            "message": self._setup.for_caller[code],
+            "message": self.setup.for_caller[code],
             "ref": ref,
         }
         return Tell("vocero.tool.failed", fields)
 
     def _output_item(self, service_call_id: str, output: str, shown: bool = False) -> SendItem:
-        item = {"id": self._setup.new_id("item"), "type": "function_call_output"}
+        item = {"id": self.setup.new_id("item"), "type": "function_call_output"}
         return SendItem({**item, "call_id": service_call_id, "output": output}, shown)

@@ -57,6 +57,7 @@ class Machine:
             e.Played: caller.played,
             e.ToolEnded: self._tool_ended,
             e.ToolProgressed: lambda event, _now: floor.tools.progressed(event),
+            e.ToolsOffered: lambda event, _now: floor.offer(event),
             e.TimerFired: self._timer_fired,
             e.UpstreamLost: self._upstream_lost,
             e.Ended: self._end,

@@ -30,9 +30,9 @@ from conversations.realtime.session import Call, Ports, Session
 from conversations.realtime.toolrun import NotRecorded
 from conversations.realtime.waiting import Waiting
 from tools.catalog import Offer, discover
-from tools.contract import Caller, ToolSource
+from tools.contract import Caller, ToolFailure, ToolSource
 from tools.snapshots import SnapshotCache
-from tools.sources.mcp import McpSource
+from tools.sources.mcp import McpSource, Server
 
 log = structlog.get_logger(__name__)
 
@@ -141,9 +141,12 @@ class Relay:
             await database_sync_to_async(lifecycle.release)(conversation_id, self._owner, claim.generation)
 
     async def _run(self, plan: Plan) -> Ending:
-        source = McpSource(settings.VOCERO.mcp_url) if plan.mode == "mcp" and plan.caller else None
+        source = None
+        if plan.mode == "mcp" and plan.caller:
+            source = McpSource(Server(settings.VOCERO.mcp_url, on_changed=self._tools_changed))
         session = Session(self._call(plan), self._ports(plan, source))
         beat = asyncio.create_task(self._keep(plan, session))
+        opening = asyncio.create_task(self._open(source, plan))
         try:
             self._session = session
             for frame in self._early.take():
@@ -153,10 +156,26 @@ class Relay:
             return await session.run()
         finally:
             beat.cancel()
-            await asyncio.wait({beat})
+            opening.cancel()
+            await asyncio.wait({beat, opening})
             if source is not None:
                 await source.aclose()
             await journal.get_journal().flush()
+
+    def _tools_changed(self) -> None:
+        if self._session is not None:
+            self._session.tools_changed()
+
+    async def _open(self, source: McpSource | None, plan: Plan) -> None:
+        """Connects ahead of the first call, also where a kept catalog spares the discovery."""
+        if source is None or plan.caller is None:
+            return
+        try:
+            await source.open(plan.caller)
+        except ToolFailure as failure:
+            log.info("mcp.not_opened", code=failure.code)
+            if failure.code == "unauthorized":
+                self._close_conversation(plan.conversation_id, "auth_expired")
 
     async def _keep(self, plan: Plan, session: Session) -> None:
         """The heartbeat: renews the lease, and learns from the row what others decided."""
@@ -237,8 +256,8 @@ class Relay:
             except journal.NotRecorded as error:
                 raise NotRecorded(str(error)) from error
 
-        async def offered() -> Offer:
-            return await _offer(source, plan.caller)
+        async def offered(again: bool) -> Offer:
+            return await _offer(source, plan.caller, again)
 
         return Ports(
             send=self._send_while_there,
@@ -294,10 +313,10 @@ class Relay:
 _closing: set[asyncio.Task[None]] = set()
 
 
-async def _offer(source: ToolSource | None, caller: Caller | None) -> Offer:
+async def _offer(source: ToolSource | None, caller: Caller | None, again: bool) -> Offer:
     if source is None or caller is None:
         return Offer()
-    cache = SnapshotCache(settings.VOCERO.catalog_ttl)
+    cache = SnapshotCache(settings.VOCERO.catalog_ttl, again)
     return await discover([source], caller, settings.VOCERO.mcp_tools, cache, timezone.now())
 
 

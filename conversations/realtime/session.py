@@ -25,6 +25,7 @@ from conversations.realtime.endings import Ending
 from conversations.realtime.opening import Declaration, Opened
 from conversations.realtime.outbox import Outbox
 from conversations.realtime.pace import Pace
+from conversations.realtime.reoffer import Reoffer
 from conversations.realtime.toolrun import Runner
 from conversations.realtime.upstream import Line, Upstream
 from conversations.realtime.waiting import Waiting
@@ -67,11 +68,15 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """What a call asks of the world. `unauthorized` is told when the backend no longer accepts the caller."""
+    """What a call asks of the world.
+
+    `discover(again)` gives what the caller may use, asked anew with `again`; `unauthorized` is told when the
+    backend no longer accepts the caller.
+    """
 
     send: Callable[[str], Awaitable[None]]
     dial: Callable[[], Awaitable[Connection]]
-    discover: Callable[[], Awaitable[Offer]]
+    discover: Callable[[bool], Awaitable[Offer]]
     write: Callable[[Record], None]
     commit: Callable[[Record], Awaitable[None]]
     now: Callable[[], float]
@@ -87,7 +92,8 @@ class Session:
         self._ended: asyncio.Future[Ending] = asyncio.get_running_loop().create_future()
         self._to_browser = Outbox(TO_BROWSER)
         self._waiting = Waiting()
-        self._offer = Offer()
+        self._offer = self._next_offer = Offer()
+        self._reoffer = Reoffer(partial(ports.discover, True), self._offered, self._guarded)
         line = Line(call.conversation_id, ports.dial, ports.write, ports.now, ports.new_id)
         self._upstream = Upstream(line, Declaration(call.caller_name, (), call.selection), self)
         self._machine: Machine | None = None
@@ -117,6 +123,11 @@ class Session:
         """Whether the caller has done anything since this was last asked."""
         active, self._active = self._active, False
         return active
+
+    def tools_changed(self) -> None:
+        """A source says that its tools may be others now: they are asked for, for the next turn."""
+        if not self._ended.done():
+            self._reoffer.wish()
 
     # ---- the browser
 
@@ -189,7 +200,7 @@ class Session:
 
     async def _serve(self) -> None:
         """Finds the caller's tools, then keeps a session at the service while it can be reached."""
-        self._offer = await self._ports.discover()
+        self._offer = self._next_offer = await self._ports.discover(False)
         if self._offer.unauthorized:
             self._ports.unauthorized()
             return
@@ -210,6 +221,8 @@ class Session:
         else:
             history = machine.history
             self.tell("vocero.speech.restored", {})
+        if self._next_offer is not self._offer:
+            self.feed(e.ToolsOffered(*self._owners(self._next_offer)))
         self._perform_all(machine.recall(history))
         for frame in self._waiting.take():
             self.receive(frame)
@@ -219,6 +232,21 @@ class Session:
         if self._machine is not None:
             self.feed(e.UpstreamLost())
             self.tell("vocero.speech.lost", {"retry_in_ms": int(retry_in * 1000)})
+
+    def _offered(self, offer: Offer) -> None:
+        """What the sources offer by now; where one cannot be read, what was known of it stays."""
+        if offer.unauthorized:
+            self._ports.unauthorized()
+        elif not offer.error and offer.digest != self._next_offer.digest:
+            self._next_offer = offer
+            log.info("catalog.changed", conversation=self._call.conversation_id, tools=len(offer.tools))
+            self.feed(e.ToolsOffered(*self._owners(offer)))
+
+    def _redeclare(self) -> None:
+        """The tools of the next turn: offered, run and declared."""
+        self._offer = self._next_offer
+        page = self._page(self._upstream.declaration.page)
+        self._upstream.redeclare(self._offer.tools, page)
 
     def session_updated(self, session: Mapping[str, Any]) -> None:
         """The service answers an update of the page's."""
@@ -247,6 +275,8 @@ class Session:
                     self._show(shown.frame(effect, self._ports.new_id("event")))
             case fx.RunTool() | fx.CancelTool() | fx.Keep() | fx.SetTimer() | fx.ClearTimer():
                 self._perform_here(effect)
+            case fx.Redeclare():
+                self._redeclare()
             case _:
                 upstream = self._upstream
                 bare = upstream.declaration.instructions("") if upstream.selection == "marker" else None
@@ -288,11 +318,12 @@ class Session:
 
     def _setup(self) -> Setup:
         call = self._call
+        server_tools, browser_tools = self._owners(self._offer)
         return Setup(
             conversation_id=call.conversation_id,
             plain=call.plain,
-            server_tools={tool.name: tool.source for tool in self._offer.tools},
-            browser_tools=frozenset(name for name in call.browser_tools if self._offer.find(name) is None),
+            server_tools=server_tools,
+            browser_tools=browser_tools,
             canonical=executor.canonical,
             new_id=self._ports.new_id,
             for_model=FOR_MODEL,
@@ -301,6 +332,11 @@ class Session:
             limits=call.limits,
             next_turn=call.next_turn,
         )
+
+    def _owners(self, offer: Offer) -> tuple[dict[str, str], frozenset[str]]:
+        """Which source each offered tool is of, and the tools that are the browser's own."""
+        browsers = frozenset(name for name in self._call.browser_tools if offer.find(name) is None)
+        return {tool.name: tool.source for tool in offer.tools}, browsers
 
     def _ready(self) -> Mapping[str, Any]:
         call = self._call
@@ -324,6 +360,7 @@ class Session:
         # First the service: what it still says would open turns that nobody closes.
         serving.cancel()
         self.feed(e.Ended("end"))
+        await self._reoffer.stop()
         for name in list(self._timers):
             self._clear_timer(name)
         tools = list(self._tools.values())

@@ -13,8 +13,9 @@ from conversations.core.events import Event, ServiceError
 from conversations.core.records import Record, UpstreamClosed, UpstreamOpened
 from conversations.realtime import prompt, wire
 from conversations.realtime.connection import Connection, SpeechUnavailable
-from conversations.realtime.opening import UPDATED_WAIT, Declaration, Opened, open_session
+from conversations.realtime.opening import UPDATED_WAIT, Declaration, Opened, decide, open_session
 from conversations.realtime.outbox import Outbox
+from tools.contract import Tool
 
 log = structlog.get_logger(__name__)
 
@@ -59,7 +60,8 @@ class Upstream:
         self._outbox: Outbox | None = None
         self._sender: asyncio.Task[None] | None = None
         self._told: Mapping[str, Any] = {}
-        self._updates: dict[str, tuple[Mapping[str, Any], asyncio.TimerHandle]] = {}
+        self._updates: dict[str, tuple[Mapping[str, Any] | None, asyncio.TimerHandle]] = {}
+        self._upstream_id = ""
         self._overflowed = False
         self.declaration = declaration
         self.selection = ""
@@ -87,7 +89,19 @@ class Upstream:
         """Declares the session anew with the page's wishes; the answer comes by `session_updated`, always."""
         self._declare(page, self.declaration.page)
 
-    def _declare(self, page: Mapping[str, Any], before: Mapping[str, Any]) -> None:
+    def redeclare(self, tools: tuple[Tool, ...], page: Mapping[str, Any]) -> None:
+        """Other tools may be called from here on: the session is declared anew, and so it is recorded."""
+        self.declaration = replace(self.declaration, tools=tools, page=page)
+        if self._outbox is None:
+            return
+        if not self.selection and tools:
+            self.selection = decide(self.declaration.wanted, frozenset(), frozenset())
+        self._line.write(UpstreamClosed(self._upstream_id, "redeclared", self._line.now()))
+        self._upstream_id = self._record(self.selection)
+        self._declare(self.declaration.page, None)
+
+    def _declare(self, page: Mapping[str, Any], before: Mapping[str, Any] | None) -> None:
+        """`before` is what the page wished so far; None where the update is none of the page's."""
         event_id = self._line.new_id("event")
         timer = asyncio.get_running_loop().call_later(UPDATED_WAIT, self._wait_no_longer, event_id)
         self._updates[event_id] = before, timer
@@ -98,12 +112,11 @@ class Upstream:
 
     def _wait_no_longer(self, event_id: str) -> None:
         """A service may leave an update unanswered; whoever asked for it is answered all the same."""
-        if event_id in self._updates:
-            self._settle(event_id)
+        if event_id in self._updates and self._settle(event_id) is not None:
             self._listener.session_updated(self._told)
 
-    def _settle(self, event_id: str) -> Mapping[str, Any]:
-        """This update waits no more; what the page wished before it."""
+    def _settle(self, event_id: str) -> Mapping[str, Any] | None:
+        """This update waits no more; what the page wished before it, None where the update is not its own."""
         before, timer = self._updates.pop(event_id)
         timer.cancel()
         return before
@@ -145,7 +158,7 @@ class Upstream:
     async def _relay(self, connection: Connection, opened: Opened) -> None:
         """One session, from the moment it is ready to its end; raises SpeechUnavailable there."""
         outbox = self._outbox = Outbox(TO_SERVICE)
-        upstream_id = self._record(opened)
+        self._upstream_id = self._record(opened.selection)
         sender = self._sender = asyncio.create_task(outbox.drain(connection.send))
         reader = asyncio.create_task(self._read(connection))
         reason = "closed"
@@ -168,20 +181,36 @@ class Upstream:
             reader.cancel()
             sender.cancel()
             await asyncio.gather(reader, sender, return_exceptions=True)
-            self._line.write(UpstreamClosed(upstream_id, reason, self._line.now()))
+            self._line.write(UpstreamClosed(self._upstream_id, reason, self._line.now()))
 
     async def _read(self, connection: Connection) -> None:
         while True:
             for event in wire.decode(await connection.receive()):
                 if isinstance(event, wire.SessionUpdated):
-                    self._updated(event.session)
+                    self._updated(event)
                 elif not (isinstance(event, ServiceError) and self._refused(event.event_id)):
                     self._listener.feed(event)
 
-    def _updated(self, session: Mapping[str, Any]) -> None:
-        self._told = {**self._told, **session}
-        if self._updates:
-            self._wait_no_longer(next(iter(self._updates)))
+    def _updated(self, updated: wire.SessionUpdated) -> None:
+        self._told = {**self._told, **updated.session}
+        if not self._updates:
+            return
+        event_id = next(iter(self._updates))
+        if self._updates[event_id][0] is None and not self._confirms(updated.tools):
+            self._settle(event_id)
+            self._declare_in_words()
+        else:
+            self._wait_no_longer(event_id)
+
+    def _declare_in_words(self) -> None:
+        """As when a session opens: tools that the service does not take natively are told to it in words."""
+        self.selection = "marker"
+        self.redeclare(self.declaration.tools, self.declaration.page)
+
+    def _confirms(self, names: frozenset[str]) -> bool:
+        """Whether a service that holds these tools lets the declared ones be picked as was chosen."""
+        declared = frozenset(tool.name for tool in self.declaration.tools)
+        return self.selection != "native" or decide(self.declaration.wanted, declared, names) == "native"
 
     def _refused(self, event_id: str) -> bool:
         """Whether a complaint is settled here: an update is tried once more without its audio settings.
@@ -191,6 +220,11 @@ class Upstream:
         if event_id not in self._updates:
             return False
         before, page = self._settle(event_id), self.declaration.page
+        if before is None:
+            log.warning("speech.tools_refused", conversation=self._line.conversation_id)
+            if not self._confirms(frozenset()):
+                self._declare_in_words()
+            return True
         audio = before.get("audio") or {}
         if (page.get("audio") or {}) != audio:
             self._declare({**page, "audio": audio}, before)
@@ -199,14 +233,12 @@ class Upstream:
         self._listener.session_updated(self._told)
         return False
 
-    def _record(self, opened: Opened) -> str:
+    def _record(self, selection: str) -> str:
         line, upstream_id = self._line, self._line.new_id("upstream")
-        names = tuple(tool.name for tool in self.declaration.tools) if opened.selection else ()
-        digest = prompt.digest(self.declaration.instructions(opened.selection))
+        names = tuple(tool.name for tool in self.declaration.tools) if selection else ()
+        digest = prompt.digest(self.declaration.instructions(selection))
         line.write(
-            UpstreamOpened(
-                upstream_id, line.conversation_id, "ga", opened.selection, names, digest, line.now()
-            )
+            UpstreamOpened(upstream_id, line.conversation_id, "ga", selection, names, digest, line.now())
         )
-        log.info("speech.opened", conversation=line.conversation_id, selection=opened.selection)
+        log.info("speech.opened", conversation=line.conversation_id, selection=selection)
         return upstream_id

@@ -36,9 +36,13 @@ class Audio(msgspec.Struct, forbid_unknown_fields=True):
 
 @dataclass(frozen=True, slots=True)
 class SessionUpdated:
-    """The service tells its session; between the two sides of the wire, nothing for the core."""
+    """The service tells its session; between the two sides of the wire, nothing for the core.
+
+    `session` is what the browser may see of it, `tools` are the names that it holds.
+    """
 
     session: Mapping[str, Any]
+    tools: frozenset[str]
 
 
 _kind = msgspec.json.Decoder(Kind)
@@ -83,6 +87,8 @@ def decode(frame: str) -> tuple[e.Event | SessionUpdated, ...]:
     try:
         if name == "response.output_audio.delta":
             return (_audio(frame),)
+        if name == "session.updated":
+            return (_session_updated(frame),)
         reader = _READERS.get(name)
         return reader(*shapes.fitted(whole(frame), frame)) if reader is not None else ()
     except (*UNREADABLE, *MISSHAPEN):
@@ -158,6 +164,13 @@ def _audio(frame: str) -> e.AudioDelta:
     milliseconds = len(base64) * 3 / 4 / BYTES_A_MILLISECOND
     place = head.response_id or "", head.item_id or "", head.content_index or 0
     return e.AudioDelta(*place, milliseconds, frame)
+
+
+def _session_updated(frame: str) -> SessionUpdated:
+    event = whole(frame)
+    names = declared_names(event["session"] or {})
+    event, _ = shapes.fitted(event, frame)
+    return SessionUpdated(event["session"] or {}, names)
 
 
 Reader = Callable[[dict[str, Any], str], "tuple[e.Event | SessionUpdated, ...]"]
@@ -317,6 +330,5 @@ _READERS: Mapping[str, Reader] = {
     "conversation.item.created": _item_echo,
     "conversation.item.done": _item_echo,
     "conversation.item.retrieved": _item_echo,
-    "session.updated": lambda event, _frame: (SessionUpdated(event["session"] or {}),),
     "error": _error,
 }

@@ -65,6 +65,7 @@ class LiveCall(Screen):
         self.service = service
         self.records = []
         self.unauthorized = 0
+        self.asked_again = 0
         self.send_gate = None
         self.commits = True
         self.alone = True
@@ -104,10 +105,16 @@ class LiveCall(Screen):
             await self.send_gate.wait()
         self.show(frame)
 
-    async def _discover(self):
+    async def _discover(self, again):
+        self.asked_again += again
         if self._offer is not None:
             return self._offer
         return await offer_of(self._source) if self._source is not None else Offer()
+
+    def changes_tools(self, offer):
+        """The source tells that its tools are others now: these."""
+        self._offer = offer
+        self.session.tools_changed()
 
     async def _commit(self, record):
         if not self.commits:

@@ -91,6 +91,16 @@ async def test_a_name_that_was_public_never_leads_inside_afterwards_case_175(lat
     assert len(network.requests) == 2
 
 
+async def test_a_name_is_remembered_as_public_by_whoever_comes_after_case_175():
+    network, names, known = Network(), Names([PUBLIC], ["127.0.0.1"]), set()
+    async with client(network, names, were_public=known) as http:
+        await http.get("http://bridge.example/tools")
+    async with client(network, names, were_public=known) as http:
+        with pytest.raises(AddressRefused):
+            await http.get("http://bridge.example/tools")
+    assert len(network.requests) == 1
+
+
 async def test_of_a_mixed_answer_only_what_is_public_is_connected_to_case_175():
     network = Network()
     async with client(network, Names(["127.0.0.1", PUBLIC, "169.254.169.254"])) as http:

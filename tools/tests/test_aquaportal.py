@@ -6,7 +6,7 @@ import pytest
 
 from demo.aquaportal.testing import running_portal
 from tools import catalog, executor
-from tools.sources.mcp import McpSource
+from tools.sources.mcp import McpSource, Server
 from tools.testing import NOW, ROOM, TIMEOUT, MemoryCache, a_caller, a_context, reference_data
 
 EIGHT = {
@@ -34,7 +34,7 @@ class Conversation:
 
     def __init__(self, portal, phone):
         self.caller = a_caller(phone, portal.log_in(phone))
-        self.source = McpSource(portal.mcp_url)
+        self.source = McpSource(Server(portal.mcp_url))
         self.offer = None
 
     async def discover(self):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tools.sources.mcp import McpSource
+from tools.sources.mcp import McpSource, Server
 from tools.testing import ToolSourceContract, Workbench, a_caller, memory_workbench
 from tools.tests.mcp_server import mcp_server
 
@@ -23,9 +23,9 @@ class TestMcpSource(ToolSourceContract):
     async def bench(self, request):
         async with mcp_server(**SERVERS[request.param]) as server:
             # The server's own lasting tasks start with its first request, and are not the source's.
-            first = McpSource(server.url)
+            first = McpSource(Server(server.url))
             await first.tools(a_caller())
             await first.aclose()
-            source = McpSource(server.url)
+            source = McpSource(Server(server.url))
             yield Workbench(source, server.started, server.stopped)
             await source.aclose()

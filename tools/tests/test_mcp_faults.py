@@ -6,7 +6,7 @@ import logging
 import pytest
 
 from tools.contract import ToolFailure
-from tools.sources.mcp import McpSource
+from tools.sources.mcp import McpSource, Patience, Server
 from tools.sources.mcp.transport import MAX_BODY
 from tools.testing import a_caller, a_context, offer_of
 from tools.tests import fault_server as faults
@@ -69,7 +69,7 @@ async def server():
 
 @pytest.fixture
 async def source(server):
-    opened = McpSource(server.url, connect_timeout=1, discovery_timeout=1)
+    opened = McpSource(Server(server.url, Patience(connect=1, discovery=1)))
     yield opened
     await opened.aclose()
 
@@ -101,7 +101,7 @@ async def test_the_words_of_a_json_rpc_error_reach_the_model(server, source):
     server.fault = faults.rpc_error(200, -32602, "No such report. " + "x" * 9000)
     failure = await failure_of(source.call("get_report", {}, a_context()))
     assert failure.message.startswith("No such report.")
-    assert len(failure.message) <= 300
+    assert len(failure.message) <= 200
 
 
 @pytest.mark.parametrize("code", [401, 403, 500])
@@ -132,7 +132,7 @@ async def test_an_odd_tool_costs_only_itself_case_052_070(legacy):
             faults.result({**faults.LISTED, "tools": [*listed, "nonsense"]}),
             "tools/list",
         )
-        source = McpSource(server.url)
+        source = McpSource(Server(server.url))
         offer = await offer_of(source)
         await source.aclose()
     assert [tool.name for tool in offer.tools] == ["5", "description", "open", "output"]
@@ -151,7 +151,7 @@ async def test_an_odd_tool_costs_only_itself_case_052_070(legacy):
     ],
 )
 async def test_an_opening_that_fails_says_why_and_leaves_no_task_case_075(server, fault, code):
-    source = McpSource(server.url, connect_timeout=0.5)
+    source = McpSource(Server(server.url, Patience(connect=0.5)))
     before = asyncio.all_tasks()
     server.fault = _every(server, fault)
     assert (await failure_of(source.open(a_caller()))).code == code
@@ -175,7 +175,7 @@ def _every(server, fault):
 
 
 async def test_a_server_that_is_not_there_is_unavailable_case_075():
-    source = McpSource("http://127.0.0.1:9/mcp")
+    source = McpSource(Server("http://127.0.0.1:9/mcp"))
     assert (await failure_of(source.tools(a_caller()))).code == "unavailable"
     assert (await failure_of(source.call("get_report", {}, a_context()))).code == "unavailable"
     await source.aclose()
@@ -245,7 +245,7 @@ async def test_every_request_asks_for_no_compression(server, source):
 
 async def test_pages_that_do_not_end_are_given_up():
     async with mcp_server() as endless:
-        source = McpSource(endless.url)
+        source = McpSource(Server(endless.url))
         endless.cursors = iter(["1", "2", "1"])
         assert (await failure_of(source.tools(a_caller()))).code == "tool_error"
         endless.cursors = iter(str(number) for number in range(1000))

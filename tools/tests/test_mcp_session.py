@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from tools.contract import ToolFailure
-from tools.sources.mcp import McpSource, transport
+from tools.sources.mcp import McpSource, Patience, Server, transport
 from tools.testing import TIMEOUT, a_caller, a_context
 from tools.tests import fault_server as faults
 from tools.tests.fault_server import fault_server
@@ -20,7 +20,7 @@ async def opened():
     sources = []
 
     def make(server, **options):
-        sources.append(McpSource(server.url, **options))
+        sources.append(McpSource(Server(server.url, **options)))
         return sources[-1]
 
     yield make
@@ -60,7 +60,7 @@ async def test_every_page_of_the_list_is_read(opened):
 
 async def test_an_unused_client_is_closed_and_opened_again_when_needed(opened):
     async with mcp_server(era="legacy") as server:
-        source = opened(server, idle_timeout=0.01)
+        source = opened(server, patience=Patience(idle=0.01))
         await call(source)
         owner = next(task for task in asyncio.all_tasks() if task.get_name() == "mcp-session")
         await asyncio.wait({owner}, timeout=TIMEOUT)
@@ -70,7 +70,7 @@ async def test_an_unused_client_is_closed_and_opened_again_when_needed(opened):
 
 async def test_a_busy_client_is_not_closed_as_unused(opened):
     async with mcp_server() as server:
-        source = opened(server, idle_timeout=0.01)
+        source = opened(server, patience=Patience(idle=0.01))
         slow = asyncio.create_task(call(source, "wait"))
         await server.started.wait()
         assert not (await asyncio.wait({slow}, timeout=0.1))[0]

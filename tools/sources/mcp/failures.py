@@ -26,7 +26,9 @@ SDK_ERRORS = (
     *CLOSED,
 )
 
-MAX_MESSAGE = 300
+MAX_MESSAGE = 200
+TOO_MANY_REQUESTS = 429
+LEAST_WAIT = 0.1
 UNREADABLE = "The server answered in a form that cannot be read."
 # Codes under which the SDK puts its own words about a body, which may quote it.
 UNREADABLE_CODES = frozenset({PARSE_ERROR, INVALID_REQUEST, INTERNAL_ERROR})
@@ -64,6 +66,18 @@ def forgotten(error: BaseException) -> bool:
     return isinstance(error, MCPError) and _datum(error, "forgotten") is True
 
 
+def busy_for(error: BaseException) -> float | None:
+    """The seconds after which a server that is too busy wants to be asked again; None for any other error.
+
+    Such a server has not begun to work on what it was asked.
+    """
+    error = root(error)
+    if not isinstance(error, MCPError) or _datum(error, "status") != TOO_MANY_REQUESTS:
+        return None
+    seconds = _datum(error, "retry_after")
+    return max(float(seconds), LEAST_WAIT) if isinstance(seconds, int) else None
+
+
 def died(error: BaseException) -> bool:
     """Whether the client that met this error can serve no further request."""
     error = root(error)
@@ -86,7 +100,8 @@ def _by_status(status: Any) -> ToolFailure:
         code = STATUSES[status]
         return ToolFailure(code, sentences.for_model(code))
     if 300 <= status < 400:
-        return ToolFailure("unavailable", "The server redirects elsewhere, which is refused.")
+        words = f"The server redirects elsewhere (HTTP {status}), which is refused."
+        return ToolFailure("unavailable", words)
     if status >= 500:
         return ToolFailure("unavailable", sentences.for_model("unavailable"))
     return ToolFailure("tool_error", f"The server refused the request (HTTP {status}).")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import httpx2
@@ -14,27 +16,62 @@ from mcp_types import Implementation
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from tools import sentences
+from tools.addresses import Pinned
 from tools.contract import ToolFailure
+from tools.sources.mcp import changes
 from tools.sources.mcp.failures import SDK_ERRORS, explain
 from tools.sources.mcp.listing import tolerant
-from tools.sources.mcp.transport import MAX_BODY, GuardTransport, http_client
+from tools.sources.mcp.transport import MAX_BODY, GuardTransport, Make, http_client
 
 CLOSE_SECONDS = 2.0
 WHO = Implementation(name="vocero", version="1")
 
 
+def _ignore() -> None:
+    return None
+
+
+def _pinned() -> Callable[[Make], httpx2.AsyncBaseTransport]:
+    """Connections that all know which names were public."""
+    return partial(Pinned, were_public=set[str]())
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """Seconds: `connect` bounds an opening, `discovery` a whole listing, opening included.
+
+    After `idle` seconds without use the connection is closed until it is needed again.
+    """
+
+    connect: float = 5.0
+    discovery: float = 10.0
+    idle: float = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """One MCP server at its address from the settings.
+
+    `on_changed` is told when its tools may be others than those listed last; `connect` makes a transport that
+    judges where the address leads.
+    """
+
+    url: str
+    patience: Patience = Patience()
+    on_changed: Callable[[], None] = _ignore
+    connect: Callable[[Make], httpx2.AsyncBaseTransport] = field(default_factory=_pinned)
+
+
 class Session:
-    """A connection of one conversation: opened once, closed by itself after `idle` seconds without use.
+    """A connection of one conversation: opened once, closed by itself after a while without use.
 
     The SDK's scopes must be left by the task that entered them, hence the owner task: `aclose` may be called
     from anywhere, and more than once.
     """
 
-    def __init__(self, url: str, bearer: Callable[[], str], connect_timeout: float, idle: float) -> None:
-        self._url = url
+    def __init__(self, server: Server, bearer: Callable[[], str]) -> None:
+        self._server = server
         self._bearer = bearer
-        self._connect_timeout = connect_timeout
-        self._idle = idle
         self._stop = asyncio.Event()
         self._users = 0
         self._closer: asyncio.TimerHandle | None = None
@@ -65,7 +102,7 @@ class Session:
         ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._owner = asyncio.create_task(self._own(ready), name="mcp-session")
         try:
-            async with asyncio.timeout(self._connect_timeout):
+            async with asyncio.timeout(self._server.patience.connect):
                 await asyncio.shield(ready)
         except BaseException:
             await self.aclose()
@@ -102,7 +139,8 @@ class Session:
         if self._closer is not None:
             self._closer.cancel()
         loop = asyncio.get_running_loop()
-        self._closer = None if self._users else loop.call_later(self._idle, self._stop.set)
+        idle = self._server.patience.idle
+        self._closer = None if self._users else loop.call_later(idle, self._stop.set)
 
     async def _own(self, ready: asyncio.Future[None]) -> None:
         try:
@@ -116,19 +154,35 @@ class Session:
             _fail(ready, ToolFailure("unavailable", "The connection was closed."))
 
     async def _serve(self, ready: asyncio.Future[None]) -> None:
-        http, self._guard = http_client(self._bearer)
+        url = self._server.url
+        http, self._guard = http_client(self._bearer, self._server.connect)
+        streams = tolerant(streamable_http_client(url, http_client=http, max_sse_event_size=MAX_BODY))
+        heard = changes.noticing(self._server.on_changed)
         # The SDK's cache would be a second one beside the catalog's, out of anybody's sight.
-        streams = streamable_http_client(self._url, http_client=http, max_sse_event_size=MAX_BODY)
-        async with http, Client(tolerant(streams), cache=None, client_info=WHO) as client:
+        async with http, Client(streams, cache=None, client_info=WHO, message_handler=heard) as client:
             # Its check runs backtracking patterns on the event loop, and loses a result that does not fit.
             client.session.validate_tool_result = _no_check  # type: ignore[method-assign]
             self._modern = client.protocol_version in MODERN_PROTOCOL_VERSIONS
             if self._modern:
-                self._insists_on_streams = await _insists_on_streams(http, self._url, client.protocol_version)
-            self._client = client
-            self._postpone_close()
-            ready.set_result(None)
-            await self._stop.wait()
+                self._insists_on_streams = await _insists_on_streams(http, url, client.protocol_version)
+            async with self._hearing_news(client):
+                self._client = client
+                self._postpone_close()
+                ready.set_result(None)
+                await self._stop.wait()
+
+    @contextlib.asynccontextmanager
+    async def _hearing_news(self, client: Client) -> AsyncIterator[None]:
+        """While this lasts, a newer server tells of changes; an older one does so anyway."""
+        if not self._modern:
+            yield
+            return
+        hearing = asyncio.create_task(changes.subscribe(client, self._server.on_changed), name="mcp-news")
+        try:
+            yield
+        finally:
+            hearing.cancel()
+            await asyncio.wait({hearing})
 
 
 async def _insists_on_streams(http: httpx2.AsyncClient, url: str, version: str) -> bool:

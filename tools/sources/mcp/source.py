@@ -12,12 +12,14 @@ from mcp import Client
 from tools import sentences
 from tools.contract import CallContext, Caller, Tool, ToolFailure, ToolResult
 from tools.sources.mcp import content
-from tools.sources.mcp.failures import SDK_ERRORS, died, explain, forgotten
-from tools.sources.mcp.session import Session
+from tools.sources.mcp.failures import SDK_ERRORS, busy_for, died, explain, forgotten
+from tools.sources.mcp.session import Server, Session
 
 log = structlog.get_logger(__name__)
 
 MAX_PAGES = 50
+# How often a server may say that it is too busy before it is believed.
+MAX_BUSY = 3
 ENDLESS = "The server's list of tools does not end."
 
 Answer = TypeVar("Answer")
@@ -25,26 +27,12 @@ Ask = Callable[[Session, Client], Awaitable[Answer]]
 
 
 class McpSource:
-    """A ToolSource over Streamable HTTP. It serves one caller, whose token may be renewed.
-
-    `connect_timeout` bounds an opening, `discovery_timeout` a whole listing, opening included; after
-    `idle_timeout` without use the connection is closed until it is needed again. All in seconds.
-    """
+    """A ToolSource over Streamable HTTP. It serves one caller, whose token may be renewed."""
 
     name = "aquaportal"
 
-    def __init__(
-        self,
-        url: str,
-        *,
-        connect_timeout: float = 5.0,
-        discovery_timeout: float = 10.0,
-        idle_timeout: float = 60.0,
-    ) -> None:
-        self._url = url
-        self._connect_timeout = connect_timeout
-        self._discovery_timeout = discovery_timeout
-        self._idle_timeout = idle_timeout
+    def __init__(self, server: Server) -> None:
+        self._server = server
         self._caller: Caller | None = None
         self._session: Session | None = None
         self._opening = asyncio.Lock()
@@ -59,8 +47,8 @@ class McpSource:
         """All pages of the server's list for this caller, as the server declares them; or ToolFailure."""
         self._serve(caller)
         try:
-            async with asyncio.timeout(self._discovery_timeout):
-                return await self._asked(self._list)
+            async with asyncio.timeout(self._server.patience.discovery):
+                return await self._asked(self._list, self._server.patience.discovery)
         except TimeoutError as error:
             raise ToolFailure("timeout", sentences.for_model("timeout")) from error
 
@@ -87,7 +75,7 @@ class McpSource:
                 raise
             return content.result(answer)
 
-        return await self._asked(ask)
+        return await self._asked(ask, context.timeout)
 
     async def aclose(self) -> None:
         """Closes the connection for good; a later use is a ToolFailure."""
@@ -104,20 +92,31 @@ class McpSource:
     def _bearer(self) -> str:
         return self._caller.token if self._caller else ""
 
-    async def _asked(self, ask: Ask[Answer]) -> Answer:
+    async def _asked(self, ask: Ask[Answer], seconds: float) -> Answer:
+        """The answer; a server that is too busy is asked again when it says, where that is soon enough."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + seconds
+        for left in reversed(range(MAX_BUSY)):
+            try:
+                return await self._remembered(ask)
+            except SDK_ERRORS as error:
+                wait = busy_for(error)
+                if wait is None or not left or loop.time() + wait >= deadline:
+                    raise explain(error) from error
+            await asyncio.sleep(wait)
+        raise ToolFailure("unavailable", sentences.for_model("unavailable"))
+
+    async def _remembered(self, ask: Ask[Answer]) -> Answer:
         """The answer over the held session, or over a new one when the server has forgotten the held one."""
         session = await self._ready()
         try:
             return await self._over(session, ask)
         except SDK_ERRORS as error:
             if not forgotten(error):
-                raise explain(error) from error
+                raise
             log.info("mcp.session_forgotten")
         await session.aclose()
-        try:
-            return await self._over(await self._ready(), ask)
-        except SDK_ERRORS as error:
-            raise explain(error) from error
+        return await self._over(await self._ready(), ask)
 
     async def _over(self, session: Session, ask: Ask[Answer]) -> Answer:
         with session.in_use() as client:
@@ -133,15 +132,20 @@ class McpSource:
         async with self._opening:
             if self._closed:
                 raise ToolFailure("unavailable", "The conversation is over.")
-            if self._session is None or not self._session.usable:
-                if self._session is not None:
-                    await self._session.aclose()
-                self._session = Session(self._url, self._bearer, self._connect_timeout, self._idle_timeout)
-                try:
-                    await self._session.open()
-                except TimeoutError as error:
-                    raise ToolFailure("unavailable", sentences.for_model("unavailable")) from error
-            return self._session
+            held = self._session
+            if held is not None and held.usable:
+                return held
+            if held is not None:
+                await held.aclose()
+            session = self._session = Session(self._server, self._bearer)
+            try:
+                await session.open()
+            except TimeoutError as error:
+                raise ToolFailure("unavailable", sentences.for_model("unavailable")) from error
+            if held is not None:
+                # While no session was open, nobody could tell of a change.
+                self._server.on_changed()
+            return session
 
     async def _list(self, _session: Session, client: Client) -> list[Tool]:
         found: list[Tool] = []

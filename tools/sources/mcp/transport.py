@@ -12,6 +12,13 @@ from functools import cache
 from typing import Any
 
 import httpx2
+import structlog
+
+from tools.results import clean
+
+log = structlog.get_logger(__name__)
+
+Make = Callable[[], httpx2.AsyncBaseTransport]
 
 # JSON-RPC codes of ours, outside every range that the protocol uses; only this module makes them.
 HTTP_STATUS = -31080
@@ -33,21 +40,32 @@ NOTIFY_SECONDS = 5.0
 # Below the keep-alive of common servers (5 s), or calls meet connections that the server is just closing.
 KEEPALIVE_SECONDS = 4.0
 SESSION_HEADER = "mcp-session-id"
+# No call of ours may take so long; a server that asks for more patience is not waited for.
+MAX_RETRY_AFTER = 3600
+MAX_LOCATION = 200
 # Errors that say what is wrong with the request itself; the SDK negotiates by some of them.
 REQUEST_ERRORS = frozenset({400, 404, 500})
 
 
-def http_client(bearer: Callable[[], str]) -> tuple[httpx2.AsyncClient, GuardTransport]:
-    """A client that sends the present bearer with every request, and the transport that guards it."""
-    limits = httpx2.Limits(max_connections=8, max_keepalive_connections=2, keepalive_expiry=KEEPALIVE_SECONDS)
-    inner = httpx2.AsyncHTTPTransport(verify=_ssl_context(), trust_env=False, limits=limits)
-    guard = GuardTransport(inner, bearer)
+def http_client(
+    bearer: Callable[[], str], connect: Callable[[Make], httpx2.AsyncBaseTransport]
+) -> tuple[httpx2.AsyncClient, GuardTransport]:
+    """A client that sends the present bearer with every request, and the transport that guards it.
+
+    `connect` makes of a plain transport the one that judges the addresses it connects to.
+    """
+    guard = GuardTransport(connect(_plain_transport), bearer)
     timeout = httpx2.Timeout(READ_SECONDS, connect=CONNECT_SECONDS, pool=CONNECT_SECONDS)
     # max_redirects is what the SDK consults; follow_redirects it ignores.
     client = httpx2.AsyncClient(
         transport=guard, timeout=timeout, trust_env=False, follow_redirects=False, max_redirects=0
     )
     return client, guard
+
+
+def _plain_transport() -> httpx2.AsyncBaseTransport:
+    limits = httpx2.Limits(max_connections=8, max_keepalive_connections=2, keepalive_expiry=KEEPALIVE_SECONDS)
+    return httpx2.AsyncHTTPTransport(verify=_ssl_context(), trust_env=False, limits=limits)
 
 
 class GuardTransport(httpx2.AsyncBaseTransport):
@@ -87,8 +105,7 @@ class GuardTransport(httpx2.AsyncBaseTransport):
         kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
         self.session = self.session or SESSION_HEADER in response.headers
         if 300 <= response.status_code < 400:
-            await response.aclose()
-            return _error(502, HTTP_STATUS, "redirect refused", {"status": response.status_code})
+            return await _redirected(response, self._bearer())
         if response.headers.get("content-encoding", "identity").lower() != "identity":
             await response.aclose()
             return _error(502, TOO_LARGE, "compressed answer refused")
@@ -96,7 +113,9 @@ class GuardTransport(httpx2.AsyncBaseTransport):
             return await _refused(request, response, kind)
         if kind == "application/json":
             return await _whole(response)
-        self.streams = self.streams or (kind == "text/event-stream" and request.method == "POST")
+        if kind == "text/event-stream" and request.method == "POST":
+            # A stream of news says nothing about how calls are answered.
+            self.streams = self.streams or b'"method":"subscriptions/listen"' not in request.content
         stream = _Stream(response)
         return httpx2.Response(
             response.status_code, headers=response.headers, stream=stream, extensions=response.extensions
@@ -143,6 +162,14 @@ async def _whole(response: httpx2.Response) -> httpx2.Response:
     return httpx2.Response(response.status_code, headers=_plain(response.headers), content=body)
 
 
+async def _redirected(response: httpx2.Response, secret: str) -> httpx2.Response:
+    """A redirect as the refusal that it meets here; where it leads is for the operator, without its query."""
+    await response.aclose()
+    status, location = response.status_code, response.headers.get("location", "").partition("?")[0]
+    log.warning("mcp.redirect_refused", status=status, location=clean(location, secret)[:MAX_LOCATION])
+    return _error(502, HTTP_STATUS, "redirect refused", {"status": status})
+
+
 async def _refused(request: httpx2.Request, response: httpx2.Response, kind: str) -> httpx2.Response:
     """A refusal with its status kept; the server's own JSON-RPC error stays where it explains the request."""
     status = response.status_code
@@ -157,7 +184,8 @@ async def _refused(request: httpx2.Request, response: httpx2.Response, kind: str
     forgotten = in_session and (status == 404 or (status == 400 and _names_session(told)))
     if told is not None and body is not None and status in REQUEST_ERRORS and not forgotten:
         return httpx2.Response(status, headers=_plain(response.headers), content=body)
-    return _error(status, HTTP_STATUS, f"HTTP {status}", {"status": status, "forgotten": forgotten})
+    data = {"status": status, "forgotten": forgotten, "retry_after": _retry_after(response.headers)}
+    return _error(status, HTTP_STATUS, f"HTTP {status}", data)
 
 
 async def _body(response: httpx2.Response, limit: int) -> bytes | None:
@@ -168,6 +196,13 @@ async def _body(response: httpx2.Response, limit: int) -> bytes | None:
         if len(body) > limit:
             return None
     return bytes(body)
+
+
+def _retry_after(headers: httpx2.Headers) -> int | None:
+    """The seconds that a server asks to wait; None where it gives a date, or more than makes sense."""
+    told = headers.get("retry-after", "").strip()
+    seconds = int(told) if told.isascii() and told.isdigit() and len(told) < 6 else MAX_RETRY_AFTER
+    return seconds if seconds < MAX_RETRY_AFTER else None
 
 
 def _parts(body: bytes | bytearray) -> int:
