@@ -46,6 +46,7 @@ class Vocero:
     tool_selection: str
     mcp_tools: tuple[str, ...]
     browser_tools: tuple[str, ...]
+    finish_tools: tuple[str, ...]
     tool_labels: Mapping[str, Mapping[str, str]]
     max_tool_calls: int
     tool_timeout: float
@@ -251,6 +252,7 @@ def read_vocero(environment: Mapping[str, str]) -> Vocero:
         tool_selection=read.one_of("S2S_TOOL_SELECTION", SELECTIONS, "auto"),
         mcp_tools=read.names("S2S_MCP_TOOLS", EIGHT_TOOLS),
         browser_tools=read.names("S2S_BROWSER_TOOLS"),
+        finish_tools=read.names("S2S_FINISH_TOOLS"),
         tool_labels=read.labels("S2S_TOOL_LABELS"),
         max_tool_calls=read.whole("S2S_MAX_TOOL_CALLS", 6, 1, 50),
         tool_timeout=read.number("S2S_TOOL_TIMEOUT", 30, 1, 600),

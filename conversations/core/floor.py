@@ -38,6 +38,7 @@ class Floor:
         self._next_index = setup.next_turn
         self._recalled: list[Said] = []
         self._offered: ToolsOffered | None = None
+        self._away = False
 
     @property
     def generation(self) -> int:
@@ -56,6 +57,11 @@ class Floor:
     def recall(self, history: Sequence[Said]) -> None:
         """The call goes on from this history."""
         self._recalled = list(history)[-2 * PAST :]
+
+    def found_service(self) -> list[Effect]:
+        """There is a session again: it is told what finished meanwhile."""
+        self._away = False
+        return self.hand_in()
 
     def open(self, origin: str, now: float) -> tuple[Turn, list[Effect]]:
         """A new turn has the floor; none may have it. A `voice` turn is that of the open utterance."""
@@ -95,7 +101,7 @@ class Floor:
             return []
         self.past.append(turn)
         closed: list[Effect] = [Keep(turn.closed(outcome, now, code, ref)), ClearTimer(BROWSER_OUTPUT)]
-        return [*closed, *self._take_offer()]
+        return [*closed, *self._take_offer(), *self.hand_in()]
 
     def offer(self, offered: ToolsOffered) -> list[Effect]:
         """What may be called changes between two turns: now, or when the turn that runs has ended."""
@@ -110,6 +116,12 @@ class Floor:
         self.setup = replace(self.setup, server_tools=names, browser_tools=browsers)
         self.tools.setup = self.output.setup = self.setup
         return [Redeclare()]
+
+    def hand_in(self) -> list[Effect]:
+        """What finished after its turn enters the history before the next one, and asks for no answer."""
+        if self.turn is not None or self._away:
+            return []
+        return self.tools.take_finished()
 
     def fail(self, code: str, now: float, cause: str = "") -> list[Effect]:
         """The turn ends with an apology in writing, under a reference that the operator finds."""
@@ -171,6 +183,7 @@ class Floor:
 
     def lose_service(self) -> list[Effect]:
         """The service's session is gone, with every response, item and utterance in it."""
+        self._away = True
         self.responses = Responses(self._new_event_id, self._generation)
         self.output = Output(self.setup)
         self.utterances = Utterances()

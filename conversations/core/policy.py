@@ -25,7 +25,8 @@ class Limits:
 class Setup:
     """What one call may do, as plain data.
 
-    `server_tools` maps each offered name to its source; `for_model`, `for_caller` have a text for each code.
+    `server_tools` maps each offered name to its source; those of `finish_tools` run on when the caller goes
+    on. `for_model`, `for_caller` have a text for each code.
     `canonical` gives canonical JSON and its digest, None for malformed arguments. `new_id(kind)` makes ids of
     the kinds `turn`, `call`, `item`, `event` and `ref`.
     """
@@ -41,6 +42,7 @@ class Setup:
     labels: Mapping[str, str] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits)
     next_turn: int = 1
+    finish_tools: frozenset[str] = frozenset()
 
 
 class Allowance:

@@ -21,6 +21,8 @@ REMEMBERED = 4_096
 # So many calls of one response have a row each, and so many are answered; nobody means more.
 MOST_CALLS = 128
 MOST_ANSWERED = 1_024
+# So many tools may run on after their turns at a time.
+MOST_FINISHING = 6
 BROWSER = "browser"
 
 
@@ -34,11 +36,12 @@ class ToolCalls:
         self._told_in: Recent[int] = Recent(REMEMBERED)
         self._browsers: Recent[None] = Recent(REMEMBERED)
         self._unrecorded: dict[str, tuple[Turn, int]] = {}
+        self._finished: list[Effect] = []
 
     @property
     def running(self) -> bool:
-        """Whether a tool of ours runs that is not cancelled."""
-        return any(picked.running for picked in self._open.values())
+        """Whether a tool of ours runs for which the caller waits."""
+        return any(picked.running and not picked.finishing for picked in self._open.values())
 
     def turn_of(self, call_id: str) -> str:
         """The id of the turn in which that tool runs; empty where none does."""
@@ -170,26 +173,30 @@ class ToolCalls:
         picked.output = neutralise(event.output) or self.setup.for_model[event.code or "internal"]
         if turn is not None:
             turn.allowance.ended(picked.call_id, picked.digest, event.code, len(picked.output))
-        told = self._generation.may_tell(picked.generation)
+        if picked.finishing:
+            self._finished.append(SendItem(self._message(self._late_result(picked))))
+        told = picked.finishing or self._generation.may_tell(picked.generation)
         return [Keep(closed), self._told_end(picked, event, ref)] if told else [Keep(closed)]
 
     def progressed(self, event: ToolProgressed) -> list[Effect]:
         """Progress of a running tool, for the caller."""
         picked = self._open.get(event.call_id)
-        if picked is None or not self._generation.may_tell(picked.generation):
+        if picked is None or not (picked.finishing or self._generation.may_tell(picked.generation)):
             return []
         message = neutralise(event.message) if event.message else None
         fields = {"progress": event.progress, "total": event.total, "message": message}
         return [Tell("vocero.tool.progress", {"call_id": event.call_id, **fields})]
 
     def cancel(self, turn: Turn | None, now: float) -> list[Effect]:
-        """The turn is over before its calls: end the tools, answer the service at once, tell the caller."""
+        """The turn is over before its calls: end the tools, answer the service at once, tell the caller.
+
+        Those that are to finish run on; `take_finished` has their results.
+        """
         effects: list[Effect] = []
-        for picked in [one for one in self._open.values() if one.running]:
-            picked.running = False
-            picked.ref = self.setup.new_id("ref")
-            effects.append(CancelTool(picked.call_id))
-            effects.append(self._told_failure(picked, "cancelled", picked.ref))
+        for picked in [one for one in self._open.values() if one.running and not one.finishing]:
+            picked.finishing = self._may_finish(picked)
+            if not picked.finishing:
+                effects.extend(self._stop(picked))
         for picked in turn.batch if turn is not None else []:
             if picked.browser_owned and picked.output is None:
                 effects.append(self._browsers_end(picked, "cancelled", now))
@@ -197,10 +204,32 @@ class ToolCalls:
                 effects.extend(self._leave(picked))
         return effects
 
+    def abandon(self) -> list[Effect]:
+        """The call is over: what was to finish is ended, too."""
+        return [one for picked in self._open.values() if picked.running for one in self._stop(picked)]
+
+    def take_finished(self) -> list[Effect]:
+        """The results that came after their turn, as messages for the model, each once."""
+        finished, self._finished = self._finished, []
+        return finished
+
+    def _may_finish(self, picked: Picked) -> bool:
+        at_it = sum(one.finishing for one in self._open.values()) + len(self._finished)
+        return picked.name in self.setup.finish_tools and at_it < MOST_FINISHING
+
+    def _stop(self, picked: Picked) -> list[Effect]:
+        picked.running = picked.finishing = False
+        picked.ref = self.setup.new_id("ref")
+        return [CancelTool(picked.call_id), self._told_failure(picked, "cancelled", picked.ref)]
+
+    def _late_result(self, picked: Picked) -> str:
+        return self.setup.for_model["finished"].format(tool=picked.name) + (picked.output or "")
+
     def _leave(self, picked: Picked) -> list[Effect]:
         """The service does not wait for the call; a result that came in time stays in its history."""
         if picked.service_call_id:
-            output = picked.output or self.setup.for_model["cancelled"]
+            unfinished = self.setup.for_model["finishing" if picked.finishing else "cancelled"]
+            output = picked.output or unfinished
             return [self._output_item(picked.service_call_id, output)]
         return [SendItem(self._message(picked.output))] if picked.output and not picked.code else []
 

@@ -84,7 +84,8 @@ class Machine:
         """What a new session of the service is told of the conversation; the browser knows it already."""
         if not self._floor.past:
             self._floor.recall(history)
-        return self._noted([SendItem(_as_item(said, self._floor.setup.new_id("item"))) for said in history])
+        told: list[Effect] = [SendItem(_as_item(one, self._floor.setup.new_id("item"))) for one in history]
+        return self._noted([*told, *self._floor.found_service()])
 
     def _noted(self, effects: Sequence[Effect]) -> list[Effect]:
         items = [effect for effect in effects if isinstance(effect, SendItem)]
@@ -106,7 +107,7 @@ class Machine:
         if event.code == "unauthorized":
             # The conversation ends with that: the model is not to begin another answer first.
             return [*effects, *floor.interrupt("failed", now, event.code)]
-        return [*effects, *floor.advance(turn)]
+        return [*effects, *floor.advance(turn), *floor.hand_in()]
 
     def _timer_fired(self, event: e.TimerFired, now: float) -> list[Effect]:
         floor, turn = self._floor, self._floor.turn
@@ -135,7 +136,7 @@ class Machine:
 
     def _end(self, _event: e.Ended, now: float) -> list[Effect]:
         self._ended = True
-        return self._floor.interrupt("cancelled", now)
+        return [*self._floor.interrupt("cancelled", now), *self._floor.tools.abandon()]
 
     def _watch(self, now: float) -> list[Effect]:
         """The clock of silence runs while an answer is due and neither a tool nor the browser is at work."""

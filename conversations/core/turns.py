@@ -16,7 +16,7 @@ class Picked:
     """A tool that the model picked in this turn, and what became of it.
 
     `service_call_id` is empty for a marker. `output` is the exact text for the model once there is one; with
-    `sent` the model has it. `code` says why it was refused.
+    `sent` the model has it. `code` says why it was refused. With `finishing` it runs on after its turn.
     """
 
     call_id: str
@@ -35,6 +35,7 @@ class Picked:
     sent: bool = False
     ref: str = ""
     running: bool = False
+    finishing: bool = False
 
 
 @dataclass(slots=True)

@@ -229,6 +229,7 @@ class Relay:
             tool_timeout=vocero.tool_timeout,
             extras=self._knock.extras,
             browser_tools=frozenset(plan.browser_tools),
+            finish_tools=frozenset(vocero.finish_tools),
             labels=vocero.tool_labels.get("en", {}),
             limits=Limits(
                 attempts=vocero.max_tool_calls,

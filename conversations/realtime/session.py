@@ -59,6 +59,7 @@ class Call:
     tool_timeout: float
     extras: bool = True
     browser_tools: frozenset[str] = frozenset()
+    finish_tools: frozenset[str] = frozenset()
     labels: Mapping[str, str] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits)
     next_turn: int = 1
@@ -331,6 +332,7 @@ class Session:
             labels=call.labels,
             limits=call.limits,
             next_turn=call.next_turn,
+            finish_tools=call.finish_tools,
         )
 
     def _owners(self, offer: Offer) -> tuple[dict[str, str], frozenset[str]]:

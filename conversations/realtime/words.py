@@ -17,5 +17,11 @@ FOR_CALLER = MappingProxyType(
 )
 
 FOR_MODEL = MappingProxyType(
-    {code: executor.refusal(code, sentences.for_model(code)) for code in sentences.FAILURES}
+    {
+        **{code: executor.refusal(code, sentences.for_model(code)) for code in sentences.FAILURES},
+        "finishing": '{"status": "running", "message": "The caller went on. The tool finishes its work; its '
+        'result follows in a message of its own."}',
+        "finished": "[Result of tool {tool}, which finished after the caller had gone on. It is for later "
+        "questions; do not answer it now.]\n",
+    }
 )

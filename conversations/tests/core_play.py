@@ -44,13 +44,14 @@ def marker(name="get_report", arguments='{"request":{"report_id":"r1"}}', gramma
     return f"<<<{grammar}:NAME={name},ARGUMENTS={arguments}>>>"
 
 
-def setup(plain=False, browser_tools=(SEARCH,), limits=None):
+def setup(plain=False, browser_tools=(SEARCH,), finish_tools=(), limits=None):
     numbers = {}
     return Setup(
         conversation_id="conversation",
         plain=plain,
         server_tools=TOOLS,
         browser_tools=frozenset(browser_tools),
+        finish_tools=frozenset(finish_tools),
         canonical=canonical,
         new_id=lambda kind: f"our_{kind}_{next(numbers.setdefault(kind, count(1)))}",
         for_model=FOR_MODEL,
