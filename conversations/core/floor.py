@@ -20,15 +20,21 @@ from conversations.core.utterances import Utterance, Utterances
 
 BROWSER_OUTPUT = "browser-output"
 PAST = 12
+# Who can be absent.
+SERVICE = "service"
 
 
 class Floor:
-    """What both sides of a call share. Old work is recognised by its generation: every change raises it."""
+    """What both sides of a call share. Old work is recognised by its generation: every change raises it.
+
+    `absent` names who is lost for now, of `SERVICE` and `BROWSER`.
+    """
 
     def __init__(self, setup: Setup) -> None:
         self.setup = setup
+        self.absent: set[str] = set()
         self._generation = Generation()
-        self.responses = Responses(self._new_event_id, self._generation)
+        self.responses = Responses(self._new_event_id, self._generation, self.absent)
         self.tools = ToolCalls(setup, self._generation)
         self.output = Output(setup)
         self.utterances = Utterances()
@@ -38,7 +44,6 @@ class Floor:
         self._next_index = setup.next_turn
         self._recalled: list[Said] = []
         self._offered: ToolsOffered | None = None
-        self._away = False
 
     @property
     def generation(self) -> int:
@@ -49,7 +54,7 @@ class Floor:
     def history(self) -> list[Said]:
         """What was said and heard in the last turns, oldest first, as far as is known by now."""
         said = list(self._recalled)
-        for turn in self.past:
+        for turn in (*self.past, *((self.turn,) if self.turn is not None else ())):
             said.append(Said("caller", turn.caller_text))
             said.append(Said("assistant", turn.answer.heard(turn.cut)))
         return [one for one in said if one.text][-2 * PAST :]
@@ -59,9 +64,9 @@ class Floor:
         self._recalled = list(history)[-2 * PAST :]
 
     def found_service(self) -> list[Effect]:
-        """There is a session again: it is told what finished meanwhile."""
-        self._away = False
-        return self.hand_in()
+        """There is a session again: it is told what finished meanwhile, and asked for what is due."""
+        self.absent.discard(SERVICE)
+        return [*self.hand_in(), *self.advance(), *self.responses.go_on()]
 
     def open(self, origin: str, now: float) -> tuple[Turn, list[Effect]]:
         """A new turn has the floor; none may have it. A `voice` turn is that of the open utterance."""
@@ -119,7 +124,7 @@ class Floor:
 
     def hand_in(self) -> list[Effect]:
         """What finished after its turn enters the history before the next one, and asks for no answer."""
-        if self.turn is not None or self._away:
+        if self.turn is not None or SERVICE in self.absent:
             return []
         return self.tools.take_finished()
 
@@ -151,7 +156,7 @@ class Floor:
         `of` names the turn where that may be an older one.
         """
         turn = of or self.turn
-        if turn is None or not turn.batch or self.responses.audible:
+        if turn is None or not turn.batch or self.responses.audible or SERVICE in self.absent:
             return []
         if any(picked.output is None and not picked.browser_owned for picked in turn.batch):
             return []
@@ -159,6 +164,7 @@ class Floor:
         if turn is not self.turn or turn.awaits_browser:
             return effects
         options, turn.wished = turn.wished, None
+        turn.told.extend(turn.batch)
         turn.batch.clear()
         turn.owed, turn.last = True, turn.allowance.spent
         return [*effects, *self.responses.want(options, turn.last), ClearTimer(BROWSER_OUTPUT)]
@@ -183,8 +189,8 @@ class Floor:
 
     def lose_service(self) -> list[Effect]:
         """The service's session is gone, with every response, item and utterance in it."""
-        self._away = True
-        self.responses = Responses(self._new_event_id, self._generation)
+        self.absent.add(SERVICE)
+        self.responses = Responses(self._new_event_id, self._generation, self.absent)
         self.output = Output(self.setup)
         self.utterances = Utterances()
         self.tools.forget_service()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import replace
 from typing import Any
 
@@ -24,17 +24,22 @@ BENIGN = TOO_EARLY | {"response_cancel_not_active"}
 class Responses:
     """Which responses run, which one was asked for, and which one is wanted next.
 
-    A response that is cancelled before it was announced is doomed: it is cancelled by id on arrival.
+    A response that is cancelled before it was announced is doomed: it is cancelled by id on arrival. While
+    somebody is `absent` who must make or hear it, none is asked for.
     """
 
-    def __init__(self, new_event_id: Callable[[], str], generation: Generation) -> None:
+    def __init__(
+        self, new_event_id: Callable[[], str], generation: Generation, absent: Set[str] = frozenset()
+    ) -> None:
         self._new_event_id, self._generation = new_event_id, generation
+        self._absent = absent
         self._active: set[str] = set()
         self._doomed: set[str] = set()
         self._over: Recent[None] = Recent(REMEMBERED)
         self._wanted: CreateResponse | None = None
         self._wanted_in = 0
         self._asked: CreateResponse | None = None
+        self._running: CreateResponse | None = None
         self._asked_doomed = False
         self._unwelcome = False
         self._blocked = False
@@ -52,6 +57,14 @@ class Responses:
         """Whether an answer that may be heard is on its way: running, asked for, or wanted."""
         asked = self._asked is not None and not self._asked_doomed
         return bool(self._active - self._doomed or asked or self._wish)
+
+    @property
+    def outlook(self) -> CreateResponse | None:
+        """The request that is to bring the answer, or has brought what runs; None where none is expected."""
+        if not self.expecting:
+            return None
+        asked = None if self._asked_doomed else self._asked
+        return _merged(_merged(self._running, asked), self._wish)
 
     @property
     def audible(self) -> bool:
@@ -86,6 +99,10 @@ class Responses:
         """Ask for a response as soon as none runs; a second wish before that is the same wish."""
         return self._want(self._wish, CreateResponse(options or {}, last))
 
+    def go_on(self) -> list[Effect]:
+        """Whoever was absent is back: what was wanted meanwhile is asked for."""
+        return self._send()
+
     def started(self, response_id: str) -> tuple[bool, list[Effect]]:
         """A response is announced, or its first output came: whether it may be heard, and what follows."""
         if response_id in self._over:
@@ -104,7 +121,7 @@ class Responses:
         if self._unwelcome and of_its_own:
             self._unwelcome = False
         elif not early:
-            self._asked, self._asked_doomed = None, False
+            self._running, self._asked, self._asked_doomed = self._asked, None, False
         if self._blocked:
             self._blocked = False
             self._wanted = self._wanted if early or doomed else None
@@ -196,7 +213,7 @@ class Responses:
         if self._cancelling and not self.busy:
             self._cancelling = False
             effects.append(ClearTimer(CANCEL_TIMER))
-        if self._wish is None or self.busy:
+        if self._wish is None or self.busy or self._absent:
             return effects
         self._asked, self._wanted = replace(self._wish, event_id=self._new_event_id()), None
         return [*effects, self._asked]

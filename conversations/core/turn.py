@@ -8,18 +8,16 @@ from typing import Any
 from conversations.core import events as e
 from conversations.core.caller import CallerSide
 from conversations.core.effects import ClearTimer, Effect, SendItem, SetTimer, Show
-from conversations.core.floor import BROWSER_OUTPUT, Floor
-from conversations.core.markers import neutralise
+from conversations.core.floor import BROWSER_OUTPUT, SERVICE, Floor
 from conversations.core.output import HOLD, NOT_FOUND
 from conversations.core.policy import Setup
+from conversations.core.renewal import Renewal
 from conversations.core.responses import BENIGN, CANCEL_TIMER
 from conversations.core.service import ServiceSide
 from conversations.core.transcript import Said
 from conversations.core.turns import Turn
 
 SILENCE = "silence"
-# Of each utterance that a new session of the service is told; nobody speaks longer.
-RECALLED = 4_000
 
 
 class Machine:
@@ -29,6 +27,7 @@ class Machine:
         self._floor = floor = Floor(setup)
         self._caller = caller = CallerSide(floor)
         self._service = service = ServiceSide(floor)
+        self._renewal = Renewal(floor)
         self._watching = False
         self._at_work = False
         self._due = False
@@ -80,12 +79,16 @@ class Machine:
             return []
         return [*self._noted(cell(event, now)), *self._watch(now)]
 
+    def is_quiet(self, now: float) -> bool:
+        """Whether the service's session could be replaced now without anybody noticing."""
+        return self._renewal.is_quiet(now)
+
     def recall(self, history: Sequence[Said]) -> list[Effect]:
-        """What a new session of the service is told of the conversation; the browser knows it already."""
-        if not self._floor.past:
+        """A session of the service begins: it is told the conversation, and what a turn waits for."""
+        if SERVICE not in self._floor.absent:
             self._floor.recall(history)
-        told: list[Effect] = [SendItem(_as_item(one, self._floor.setup.new_id("item"))) for one in history]
-        return self._noted([*told, *self._floor.found_service()])
+        told = self._noted(self._renewal.told(history))
+        return [*told, *self._noted(self._floor.found_service())]
 
     def _noted(self, effects: Sequence[Effect]) -> list[Effect]:
         items = [effect for effect in effects if isinstance(effect, SendItem)]
@@ -127,16 +130,14 @@ class Machine:
         return []
 
     def _upstream_lost(self, _event: e.UpstreamLost, now: float) -> list[Effect]:
-        floor = self._floor
-        if floor.turn is not None:
-            told = floor.fail("response_failed", now, "connection_lost")
-        else:
-            told = floor.interrupt("failed", now)
-        return [*told, *self._caller.forget_questions(), *floor.lose_service()]
+        return [*self._renewal.lost(now), *self._caller.forget_questions()]
 
     def _end(self, _event: e.Ended, now: float) -> list[Effect]:
         self._ended = True
-        return [*self._floor.interrupt("cancelled", now), *self._floor.tools.abandon()]
+        floor = self._floor
+        if SERVICE in floor.absent and floor.turn is not None:
+            return [*floor.fail("speech_lost", now, "connection_lost"), *floor.tools.abandon()]
+        return [*floor.interrupt("cancelled", now), *floor.tools.abandon()]
 
     def _watch(self, now: float) -> list[Effect]:
         """The clock of silence runs while an answer is due and neither a tool nor the browser is at work."""
@@ -164,9 +165,3 @@ class Machine:
             return self._floor.utterances.waiting
         answering = self._floor.responses.expecting or bool(turn.batch)
         return answering or (turn.origin == "voice" and not turn.responded)
-
-
-def _as_item(said: Said, item_id: str) -> dict[str, Any]:
-    role, kind = ("user", "input_text") if said.role == "caller" else ("assistant", "output_text")
-    content = [{"type": kind, "text": neutralise(said.text[:RECALLED])}]
-    return {"id": item_id, "type": "message", "role": role, "content": content}

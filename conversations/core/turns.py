@@ -16,7 +16,8 @@ class Picked:
     """A tool that the model picked in this turn, and what became of it.
 
     `service_call_id` is empty for a marker. `output` is the exact text for the model once there is one; with
-    `sent` the model has it. `code` says why it was refused. With `finishing` it runs on after its turn.
+    `sent` the model has it. `code` says why it was refused. With `finishing` it runs on after its turn. One
+    that is `carried` was picked in a session of the service that is gone: the present one knows no such call.
     """
 
     call_id: str
@@ -36,14 +37,16 @@ class Picked:
     ref: str = ""
     running: bool = False
     finishing: bool = False
+    carried: bool = False
 
 
 @dataclass(slots=True)
 class Turn:
     """`batch` holds the calls that the next response waits for; after `last` no tool may be picked.
 
-    `wished` are the options with which the browser asked for the answer to its own calls. With `owed` the
-    caller has nothing yet of the answer that is due.
+    `told` are the calls before those, whose outputs the model has. `wished` are the options with which the
+    browser asked for the answer to its own calls. With `owed` the caller has nothing yet of the answer that
+    is due.
     """
 
     turn_id: str
@@ -57,6 +60,7 @@ class Turn:
     ref: str = ""
     answer: Answer = field(default_factory=Answer)
     batch: list[Picked] = field(default_factory=list)
+    told: list[Picked] = field(default_factory=list)
     wished: Mapping[str, Any] | None = None
     picks: int = 0
     responded: bool = False

@@ -11,6 +11,7 @@ FOR_CALLER = MappingProxyType(
         **{code: sentences.for_caller(code) for code in sentences.FAILURES},
         "no_answer": "Sorry, there was no answer. Please try again.",
         "response_failed": "Sorry, the answer could not be made. Please try again.",
+        "speech_lost": "Sorry, the line was interrupted. Please say that again.",
         "forbidden_event": "A client may only answer calls of its own tools that wait for it.",
         "service_error": "The speech service reported a problem.",
     }

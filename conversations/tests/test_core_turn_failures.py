@@ -232,29 +232,6 @@ def test_a_request_that_the_service_never_answers_does_not_silence_the_next_turn
 # ---- the service is lost, the call ends
 
 
-def test_a_lost_service_ends_the_turn_and_its_tools_in_words(play):
-    play.types("What about cage four?")
-    play.responds(ga.Calls.one("get_report"))
-    play.happens(e.UpstreamLost())
-    assert play.cancelled == list(play.running)
-    play.tool_ends("", "cancelled")
-    assert_turn_ended(play, "failed", "connection_lost")
-    assert_apologised(play, "response_failed")
-    assert_call_closed(play, "failed", "cancelled")
-
-
-def test_a_new_service_may_use_the_old_ids_again(play):
-    for _ in range(2):
-        play.numbers = ga.Numbers()
-        play.types("What about cage four?")
-        play.responds(ga.Calls.one("get_report"))
-        play.tool_ends()
-        play.responds("Eight.")
-        assert_turn_ended(play, "done", heard_text="Eight.")
-        play.happens(e.UpstreamLost())
-    assert len(play.rows.calls) == 2
-
-
 def test_a_question_that_the_lost_service_did_not_answer_is_answered(play):
     play.happens(e.RetrieveAsked("item_9"), e.UpstreamLost())
     assert play.told == [("conversation.item.retrieved", {"item": None})]

@@ -193,21 +193,6 @@ async def test_a_lost_service_is_renewed_with_instructions_tools_and_history_cas
 
 
 @in_virtual_time
-async def test_what_ran_when_the_service_was_lost_is_closed_as_lost():
-    slow = SlowTool()
-    async with LiveCall(MemoryService(PICKS), slow.source) as call:
-        line = await call.ready()
-        call.types(QUESTION)
-        await slow.started.wait()
-        line.drop()
-        await call.shown("vocero.speech.restored")
-        assert slow.source.cancelled == ["get_metric_history"]
-    (turn,) = call.closed_turns()
-    assert (turn.outcome, turn.code) == ("failed", "connection_lost")
-    assert next(r.reason for r in call.records if isinstance(r, UpstreamClosed)) == "lost"
-
-
-@in_virtual_time
 async def test_a_conversation_that_goes_on_brings_its_history():
     history = said(("caller", QUESTION), ("assistant", ANSWER))
     async with LiveCall(MemoryService(), history=history, next_turn=4) as call:
