@@ -25,12 +25,16 @@ EIGHT_TOOLS = (
     "get_my_briefing",
 )
 SELECTIONS = ("auto", "native", "marker")
+WEB = ("http", "https")
 LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 
 
 @dataclass(frozen=True, slots=True)
 class Vocero:
-    """Vocero's own settings. Times are seconds, sizes are characters unless the name says otherwise."""
+    """Vocero's own settings. Times are seconds, sizes are characters unless the name says otherwise.
+
+    `speech_session_max` is in minutes.
+    """
 
     public_url: str
     allowed_origins: tuple[str, ...]
@@ -38,6 +42,8 @@ class Vocero:
     speech_url: str
     speech_api_key: str
     speech_model: str
+    speech_session_max: float
+    reconnect_grace: float
     backend_login_url: str
     mcp_url: str
     token_keys: tuple[str, ...]
@@ -234,41 +240,59 @@ def read_django(environment: Mapping[str, str]) -> Django:
 def read_vocero(environment: Mapping[str, str]) -> Vocero:
     """Raises ImproperlyConfigured, naming the setting."""
     read = Reader(environment)
-    web = ("http", "https")
-    return Vocero(
-        public_url=read.origin("S2S_PUBLIC_URL"),
-        allowed_origins=tuple(
+    return Vocero(**_services(read), **_calls(read), **_limits(read))
+
+
+def _services(read: Reader) -> dict[str, Any]:
+    """The services around, and who may come."""
+    return {
+        "public_url": read.origin("S2S_PUBLIC_URL"),
+        "allowed_origins": tuple(
             checked_origin("S2S_ALLOWED_ORIGINS", o) for o in read.names("S2S_ALLOWED_ORIGINS")
         ),
-        trusted_proxies=read.whole("S2S_TRUSTED_PROXIES", 0, 0, 16),
-        speech_url=read.url("S2S_SPEECH_URL", ("ws", "wss")),
-        speech_api_key=read.text("S2S_SPEECH_API_KEY"),
-        speech_model=read.text("S2S_SPEECH_MODEL"),
-        backend_login_url=read.url("S2S_BACKEND_LOGIN_URL", web),
-        mcp_url=read.url("S2S_MCP_URL", web),
-        token_keys=tuple(checked_key("S2S_TOKEN_KEYS", key) for key in read.names("S2S_TOKEN_KEYS")),
-        conversation_ttl=read.whole("S2S_CONVERSATION_TTL", 3600, 60, 86_400),
-        conversation_idle=read.whole("S2S_CONVERSATION_IDLE", 900, 30, 86_400),
-        tool_selection=read.one_of("S2S_TOOL_SELECTION", SELECTIONS, "auto"),
-        mcp_tools=read.names("S2S_MCP_TOOLS", EIGHT_TOOLS),
-        browser_tools=read.names("S2S_BROWSER_TOOLS"),
-        finish_tools=read.names("S2S_FINISH_TOOLS"),
-        tool_labels=read.labels("S2S_TOOL_LABELS"),
-        max_tool_calls=read.whole("S2S_MAX_TOOL_CALLS", 6, 1, 50),
-        tool_timeout=read.number("S2S_TOOL_TIMEOUT", 30, 1, 600),
-        result_chars=read.whole("S2S_RESULT_CHARS", 64_000, 2_000, 1_000_000),
-        turn_result_chars=read.whole("S2S_TURN_RESULT_CHARS", 96_000, 2_000, 4_000_000),
-        history_turns=read.whole("S2S_HISTORY_TURNS", 12, 0, 200),
-        silence_limit=read.number("S2S_SILENCE_LIMIT", 20, 2, 600),
-        catalog_ttl=read.whole("S2S_CATALOG_TTL", 300, 0, 86_400),
-        unsafe_phone_selector=read.flag("S2S_UNSAFE_PHONE_SELECTOR"),
-        rate_bootstrap=read.whole("S2S_RATE_BOOTSTRAP", 30),
-        rate_secrets=read.whole("S2S_RATE_SECRETS", 120),
-        rate_sockets=read.whole("S2S_RATE_SOCKETS", 60),
-        max_conversations=read.whole("S2S_MAX_CONVERSATIONS", 200),
-        retention_transcripts=read.whole("S2S_RETENTION_TRANSCRIPTS", 30, 0, 36_500),
-        retention_payloads=read.whole("S2S_RETENTION_PAYLOADS", 30, 0, 36_500),
-        retention_rows=read.whole("S2S_RETENTION_ROWS", 365, 0, 36_500),
-        demo=read.flag("S2S_DEMO"),
-        demo_badge=read.text("S2S_DEMO_BADGE", "Local speech"),
-    )
+        "trusted_proxies": read.whole("S2S_TRUSTED_PROXIES", 0, 0, 16),
+        "speech_url": read.url("S2S_SPEECH_URL", ("ws", "wss")),
+        "speech_api_key": read.text("S2S_SPEECH_API_KEY"),
+        "speech_model": read.text("S2S_SPEECH_MODEL"),
+        "speech_session_max": read.number("S2S_SPEECH_SESSION_MAX", 55, 0, 1_440),
+        "reconnect_grace": read.number("S2S_RECONNECT_GRACE", 30, 0, 600),
+        "backend_login_url": read.url("S2S_BACKEND_LOGIN_URL", WEB),
+        "mcp_url": read.url("S2S_MCP_URL", WEB),
+        "token_keys": tuple(checked_key("S2S_TOKEN_KEYS", key) for key in read.names("S2S_TOKEN_KEYS")),
+    }
+
+
+def _calls(read: Reader) -> dict[str, Any]:
+    """What a conversation and its turns may do."""
+    return {
+        "conversation_ttl": read.whole("S2S_CONVERSATION_TTL", 3600, 60, 86_400),
+        "conversation_idle": read.whole("S2S_CONVERSATION_IDLE", 900, 30, 86_400),
+        "tool_selection": read.one_of("S2S_TOOL_SELECTION", SELECTIONS, "auto"),
+        "mcp_tools": read.names("S2S_MCP_TOOLS", EIGHT_TOOLS),
+        "browser_tools": read.names("S2S_BROWSER_TOOLS"),
+        "finish_tools": read.names("S2S_FINISH_TOOLS"),
+        "tool_labels": read.labels("S2S_TOOL_LABELS"),
+        "max_tool_calls": read.whole("S2S_MAX_TOOL_CALLS", 6, 1, 50),
+        "tool_timeout": read.number("S2S_TOOL_TIMEOUT", 30, 1, 600),
+        "result_chars": read.whole("S2S_RESULT_CHARS", 64_000, 2_000, 1_000_000),
+        "turn_result_chars": read.whole("S2S_TURN_RESULT_CHARS", 96_000, 2_000, 4_000_000),
+        "history_turns": read.whole("S2S_HISTORY_TURNS", 12, 0, 200),
+        "silence_limit": read.number("S2S_SILENCE_LIMIT", 20, 2, 600),
+        "catalog_ttl": read.whole("S2S_CATALOG_TTL", 300, 0, 86_400),
+    }
+
+
+def _limits(read: Reader) -> dict[str, Any]:
+    """Limits, retention and the demo."""
+    return {
+        "unsafe_phone_selector": read.flag("S2S_UNSAFE_PHONE_SELECTOR"),
+        "rate_bootstrap": read.whole("S2S_RATE_BOOTSTRAP", 30),
+        "rate_secrets": read.whole("S2S_RATE_SECRETS", 120),
+        "rate_sockets": read.whole("S2S_RATE_SOCKETS", 60),
+        "max_conversations": read.whole("S2S_MAX_CONVERSATIONS", 200),
+        "retention_transcripts": read.whole("S2S_RETENTION_TRANSCRIPTS", 30, 0, 36_500),
+        "retention_payloads": read.whole("S2S_RETENTION_PAYLOADS", 30, 0, 36_500),
+        "retention_rows": read.whole("S2S_RETENTION_ROWS", 365, 0, 36_500),
+        "demo": read.flag("S2S_DEMO"),
+        "demo_badge": read.text("S2S_DEMO_BADGE", "Local speech"),
+    }

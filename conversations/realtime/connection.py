@@ -40,14 +40,14 @@ class SpeechConnection:
         try:
             await self._socket.send(frame)
         except ConnectionClosed as error:
-            raise SpeechUnavailable("the speech service closed the connection") from error
+            raise SpeechUnavailable(_how(error)) from error
 
     async def receive(self) -> str:
         try:
             while not isinstance(frame := await self._socket.recv(), str):
                 pass
         except ConnectionClosed as error:
-            raise SpeechUnavailable("the speech service closed the connection") from error
+            raise SpeechUnavailable(_how(error)) from error
         return frame
 
     async def close(self) -> None:
@@ -78,6 +78,11 @@ async def dial(url: str, api_key: str, model: str) -> SpeechConnection:
     except (OSError, TimeoutError, InvalidHandshake, InvalidURI) as error:
         raise SpeechUnavailable(type(error).__name__) from error
     return SpeechConnection(socket)
+
+
+def _how(closed: ConnectionClosed) -> str:
+    """In short, without the service's own words."""
+    return f"closed {closed.rcvd.code}" if closed.rcvd else "broken off"
 
 
 def _with_model(url: str, model: str) -> str:

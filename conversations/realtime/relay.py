@@ -227,6 +227,7 @@ class Relay:
             expires_at=datetime.fromtimestamp(plan.expires_at, UTC).isoformat(),
             selection=vocero.tool_selection,
             tool_timeout=vocero.tool_timeout,
+            speech_session_max=vocero.speech_session_max * 60,
             extras=self._knock.extras,
             browser_tools=frozenset(plan.browser_tools),
             finish_tools=frozenset(vocero.finish_tools),

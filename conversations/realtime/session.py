@@ -57,6 +57,7 @@ class Call:
     expires_at: str
     selection: str
     tool_timeout: float
+    speech_session_max: float = 0.0
     extras: bool = True
     browser_tools: frozenset[str] = frozenset()
     finish_tools: frozenset[str] = frozenset()
@@ -95,7 +96,9 @@ class Session:
         self._waiting = Waiting()
         self._offer = self._next_offer = Offer()
         self._reoffer = Reoffer(partial(ports.discover, True), self._offered, self._guarded)
-        line = Line(call.conversation_id, ports.dial, ports.write, ports.now, ports.new_id)
+        line = Line(
+            call.conversation_id, ports.dial, ports.write, ports.now, ports.new_id, call.speech_session_max
+        )
         self._upstream = Upstream(line, Declaration(call.caller_name, (), call.selection), self)
         self._machine: Machine | None = None
         self._tools: dict[str, asyncio.Task[None]] = {}
@@ -141,7 +144,7 @@ class Session:
             self.end(endings.TOO_LARGE)
         elif ready:
             self._heed(allowed.read(frame))
-        elif not self._waiting.put(frame):
+        elif not self._heed_without_service(frame) and not self._waiting.put(frame):
             self.end(endings.TOO_LARGE)
 
     def tell(self, name: str, fields: Mapping[str, Any]) -> None:
@@ -154,6 +157,14 @@ class Session:
             self._act(asked)
         else:
             self.end(endings.busy(1))
+
+    def _heed_without_service(self, frame: str) -> bool:
+        """Whether it is something that needs no service: a stop counts while the service is lost, too."""
+        asked = allowed.read(frame) if self._machine is not None else None
+        if not isinstance(asked, e.CancelAsked | e.Played):
+            return False
+        self._heed(asked)
+        return True
 
     def _act(self, asked: allowed.Asked) -> None:
         match asked:
@@ -211,7 +222,7 @@ class Session:
         await self._upstream.serve()
         self.end(endings.SPEECH_DOWN)
 
-    def opened(self, opened: Opened) -> None:
+    def opened(self, opened: Opened, unnoticed: bool) -> None:
         """The service is ready: it is told the history, and what the browser sent meanwhile."""
         machine = self._machine
         history: Sequence[Said] = self._call.history
@@ -221,7 +232,8 @@ class Session:
             self.tell("vocero.conversation.ready", self._ready())
         else:
             history = machine.history
-            self.tell("vocero.speech.restored", {})
+            if not unnoticed:
+                self.tell("vocero.speech.restored", {})
         if self._next_offer is not self._offer:
             self.feed(e.ToolsOffered(*self._owners(self._next_offer)))
         self._perform_all(machine.recall(history))
@@ -233,6 +245,14 @@ class Session:
         if self._machine is not None:
             self.feed(e.UpstreamLost())
             self.tell("vocero.speech.lost", {"retry_in_ms": int(retry_in * 1000)})
+
+    def replaced(self) -> None:
+        """The session is left for a newer one; what still runs there is over."""
+        self.feed(e.UpstreamLost())
+
+    def is_quiet(self) -> bool:
+        """Whether the session could be replaced now without anybody noticing."""
+        return self._machine is not None and self._machine.is_quiet(self._ports.now())
 
     def _offered(self, offer: Offer) -> None:
         """What the sources offer by now; where one cannot be read, what was known of it stays."""

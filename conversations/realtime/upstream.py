@@ -1,9 +1,10 @@
-"""The session at the speech service: opened, declared, read, and opened again when it is lost."""
+"""The session at the speech service: opened, declared, read, replaced before its time limit or when lost."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -27,12 +28,20 @@ UPDATES = 16
 RETRIES = (0.5, 1.0, 2.0, 4.0)
 # A session that lasted so many seconds was a good one: its loss is met with all retries again.
 STEADY = 10.0
+# A session that is old enough is replaced at a quiet moment, and after so many seconds at any.
+ROTATION_PATIENCE = 180.0
+LOOK_EVERY = 0.25
+SESSION_EXPIRED = "session_expired"
 
 
 class Listener(Protocol):
     """Who hears what the service says; none of it waits."""
 
-    def opened(self, opened: Opened) -> None: ...
+    def opened(self, opened: Opened, unnoticed: bool) -> None: ...
+
+    def replaced(self) -> None: ...
+
+    def is_quiet(self) -> bool: ...
 
     def lost(self, retry_in: float) -> None: ...
 
@@ -43,13 +52,28 @@ class Listener(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """What the session needs of the world. `dial` raises SpeechUnavailable."""
+    """What the session needs of the world. `dial` raises SpeechUnavailable.
+
+    A session older than `session_max` seconds is replaced; 0 means never.
+    """
 
     conversation_id: str
     dial: Callable[[], Awaitable[Connection]]
     write: Callable[[Record], None]
     now: Callable[[], float]
     new_id: Callable[[str], str]
+    session_max: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A session that is open and declared; `before` is the one that it replaces while that still runs."""
+
+    connection: Connection
+    opened: Opened
+    declared: Declaration
+    opened_at: float
+    before: Connection | None = None
 
 
 class Upstream:
@@ -63,6 +87,7 @@ class Upstream:
         self._updates: dict[str, tuple[Mapping[str, Any] | None, asyncio.TimerHandle]] = {}
         self._upstream_id = ""
         self._overflowed = False
+        self._why = ""
         self.declaration = declaration
         self.selection = ""
 
@@ -135,59 +160,113 @@ class Upstream:
             if await self._attempt():
                 failures = 0
             if failures == len(RETRIES):
+                self._record_unreachable()
                 return
             self._listener.lost(RETRIES[failures])
             await asyncio.sleep(RETRIES[failures])
             failures += 1
 
     async def _attempt(self) -> bool:
-        """One session, from dialling to its end; whether it was a good one."""
-        opened_at: float | None = None
+        """Sessions that replace each other without a gap, until one is lost; whether that was a good one."""
+        running: Running | None = None
         try:
-            connection = await self._line.dial()
-            try:
-                opened = await open_session(connection, self.declaration, self._line.new_id)
-                opened_at = self._line.now()
-                await self._relay(connection, opened)
-            finally:
-                await connection.close()
+            successor = running = await self._open()
+            while True:
+                running = successor
+                successor = await self._relay(running)
         except SpeechUnavailable as error:
-            log.info("speech.lost", conversation=self._line.conversation_id, reason=str(error))
-        return opened_at is not None and self._line.now() - opened_at >= STEADY
+            self._why = str(error)
+            log.info("speech.lost", conversation=self._line.conversation_id, reason=self._why)
+        return running is not None and self._line.now() - running.opened_at >= STEADY
 
-    async def _relay(self, connection: Connection, opened: Opened) -> None:
-        """One session, from the moment it is ready to its end; raises SpeechUnavailable there."""
-        outbox = self._outbox = Outbox(TO_SERVICE)
-        self._upstream_id = self._record(opened.selection)
+    async def _open(self, before: Connection | None = None, until: float = 0.0) -> Running:
+        """A session that is ready, and whose moment has come. Raises SpeechUnavailable."""
+        declared = self.declaration
+        async with AsyncExitStack() as unused:
+            connection = await self._line.dial()
+            unused.push_async_callback(connection.close)
+            opened = await open_session(connection, declared, self._line.new_id)
+            opened_at = self._line.now()
+            await self._quiet(until)
+            unused.pop_all()
+        return Running(connection, opened, declared, opened_at, before)
+
+    async def _relay(self, running: Running) -> Running:
+        """One session, from the moment it is ready to its end: its successor, or SpeechUnavailable."""
+        connection, outbox = running.connection, Outbox(TO_SERVICE)
+        self._upstream_id = self._record(running.opened.selection)
         sender = self._sender = asyncio.create_task(outbox.drain(connection.send))
         reader = asyncio.create_task(self._read(connection))
+        rotation = asyncio.create_task(self._successor(running))
         reason = "closed"
         try:
-            self._told, self.selection, self._overflowed = opened.session, opened.selection, False
-            unanswered = list(self._updates)
-            self._listener.opened(opened)
-            for event_id in unanswered:
-                self._wait_no_longer(event_id)
-            done, _ = await asyncio.wait({reader, sender}, return_when=asyncio.FIRST_COMPLETED)
-            for task in done:
+            await self._begin(running, outbox)
+            done, _ = await asyncio.wait({reader, sender, rotation}, return_when=asyncio.FIRST_COMPLETED)
+            for task in done - {rotation}:
                 if task.cancelled():
-                    raise SpeechUnavailable("the speech service does not read what it is sent")
+                    raise SpeechUnavailable("not read")
                 task.result()
-        except SpeechUnavailable:
-            reason = "lost"
+            reason = "rotated"
+            return rotation.result()
+        except SpeechUnavailable as error:
+            reason = f"lost: {error}"
             raise
         finally:
             self._outbox = None
-            reader.cancel()
-            sender.cancel()
-            await asyncio.gather(reader, sender, return_exceptions=True)
+            for task in (reader, sender, rotation):
+                task.cancel()
+            await asyncio.gather(reader, sender, rotation, return_exceptions=True)
+            if reason != "rotated":
+                await _close(connection, rotation)
             self._line.write(UpstreamClosed(self._upstream_id, reason, self._line.now()))
+
+    async def _begin(self, running: Running, outbox: Outbox) -> None:
+        """The call goes on with this session; nobody waits for the end of the one before."""
+        opened, unnoticed = running.opened, running.before is not None
+        self._told, self.selection, self._overflowed = opened.session, opened.selection, False
+        unanswered = list(self._updates)
+        if unnoticed:
+            self._listener.replaced()
+        self._outbox = outbox
+        if running.declared != self.declaration:
+            self.put(
+                wire.session_update(self.declaration.session(self.selection), self._line.new_id("event"))
+            )
+        self._listener.opened(opened, unnoticed)
+        for event_id in unanswered:
+            self._wait_no_longer(event_id)
+        if running.before is not None:
+            await running.before.close()
+
+    async def _successor(self, running: Running) -> Running:
+        """The session that replaces this one in time, once the call is quiet or cannot wait any longer."""
+        line = self._line
+        if not line.session_max:
+            await asyncio.get_running_loop().create_future()
+        due = running.opened_at + line.session_max
+        await asyncio.sleep(max(due - line.now(), 0.0))
+        while True:
+            await self._quiet(due + ROTATION_PATIENCE)
+            try:
+                return await self._open(running.connection, due + ROTATION_PATIENCE)
+            except SpeechUnavailable as error:
+                log.info("speech.not_replaced", conversation=line.conversation_id, reason=str(error))
+                await asyncio.sleep(RETRIES[-1])
+
+    async def _quiet(self, until: float) -> None:
+        """Waits for a moment at which nobody would notice, until that time at most."""
+        # Nobody tells of quiet: it is the absence of everything for a while.
+        while self._line.now() < until and not self._listener.is_quiet():  # noqa: ASYNC110
+            await asyncio.sleep(LOOK_EVERY)
 
     async def _read(self, connection: Connection) -> None:
         while True:
             for event in wire.decode(await connection.receive()):
                 if isinstance(event, wire.SessionUpdated):
                     self._updated(event)
+                elif isinstance(event, ServiceError) and event.code == SESSION_EXPIRED:
+                    # It hangs up next; nothing that is sent from here on is answered.
+                    raise SpeechUnavailable(SESSION_EXPIRED)
                 elif not (isinstance(event, ServiceError) and self._refused(event.event_id)):
                     self._listener.feed(event)
 
@@ -233,6 +312,14 @@ class Upstream:
         self._listener.session_updated(self._told)
         return False
 
+    def _record_unreachable(self) -> None:
+        """A row of its own, so that an operator sees why the call ended."""
+        line, upstream_id = self._line, self._line.new_id("upstream")
+        now = line.now()
+        line.write(UpstreamOpened(upstream_id, line.conversation_id, "", "", (), "", now))
+        line.write(UpstreamClosed(upstream_id, f"unreachable: {self._why}", now))
+        log.warning("speech.unreachable", conversation=line.conversation_id, reason=self._why)
+
     def _record(self, selection: str) -> str:
         line, upstream_id = self._line, self._line.new_id("upstream")
         names = tuple(tool.name for tool in self.declaration.tools) if selection else ()
@@ -242,3 +329,10 @@ class Upstream:
         )
         log.info("speech.opened", conversation=line.conversation_id, selection=selection)
         return upstream_id
+
+
+async def _close(connection: Connection, rotation: asyncio.Task[Running]) -> None:
+    """A session that was lost, and a successor that was ready in the same moment."""
+    await connection.close()
+    if not rotation.cancelled() and rotation.exception() is None:
+        await rotation.result().connection.close()

@@ -1,6 +1,8 @@
-"""Frames of a browser that came before the call could act on them: in order and bounded."""
+"""Frames of a browser that came while the call could not act on them: in order and bounded."""
 
 from __future__ import annotations
+
+from collections import deque
 
 AUDIO_LIMIT = 1024 * 1024
 LIMIT = 2 * AUDIO_LIMIT
@@ -12,23 +14,41 @@ _AUDIO_WITHIN = 100
 
 
 class Waiting:
-    """`put` until `take`; of audio that does not fit the newest is lost, since nobody answers it any more."""
+    """`put` until `take`; of audio that does not fit the oldest is lost: nobody answers it any more."""
 
     def __init__(self) -> None:
-        self._frames: list[str] = []
-        self._size = 0
+        self._frames: dict[int, str] = {}
+        self._audio: deque[int] = deque()
+        self._audio_size = 0
+        self._rest_size = 0
+        self._number = 0
 
     def put(self, frame: str) -> bool:
         """False when there is no room for a frame that must not be lost."""
-        audio = _AUDIO in frame[:_AUDIO_WITHIN]
-        size = self._size + len(frame) + FRAME_COST
-        if size > (AUDIO_LIMIT if audio else LIMIT):
-            return audio
-        self._size = size
-        self._frames.append(frame)
+        size = len(frame) + FRAME_COST
+        if _AUDIO in frame[:_AUDIO_WITHIN]:
+            self._put_audio(frame, size)
+            return True
+        if self._rest_size + size > LIMIT - AUDIO_LIMIT:
+            return False
+        self._rest_size += size
+        self._keep(frame)
         return True
 
     def take(self) -> list[str]:
         """Everything, once."""
-        frames, self._frames, self._size = self._frames, [], 0
+        frames, self._frames = list(self._frames.values()), {}
+        self._audio.clear()
+        self._audio_size = self._rest_size = 0
         return frames
+
+    def _put_audio(self, frame: str, size: int) -> None:
+        self._audio_size += size
+        self._audio.append(self._keep(frame))
+        while self._audio_size > AUDIO_LIMIT:
+            self._audio_size -= len(self._frames.pop(self._audio.popleft())) + FRAME_COST
+
+    def _keep(self, frame: str) -> int:
+        self._number += 1
+        self._frames[self._number] = frame
+        return self._number
