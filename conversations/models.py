@@ -175,6 +175,7 @@ class ToolCall(models.Model):
     generation = models.PositiveIntegerField(default=0)
     ref = models.CharField(max_length=12, blank=True, db_index=True)
     started_at = models.DateTimeField(db_index=True)
+    approved_at = models.DateTimeField(null=True, blank=True)
     ended_at = models.DateTimeField(null=True, blank=True)
     duration_ms = models.PositiveIntegerField(null=True, blank=True)
 

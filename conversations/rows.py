@@ -20,6 +20,7 @@ from django.db.models import Max
 
 from conversations import storage
 from conversations.core.records import (
+    CallApproved,
     CallClosed,
     CallOpened,
     Record,
@@ -132,6 +133,12 @@ def _call_opened(record: CallOpened) -> None:
     ToolCall.objects.get_or_create(id=record.call_id, defaults=values)
 
 
+def _call_approved(record: CallApproved) -> None:
+    running = ToolCall.objects.filter(pk=record.call_id, status=ToolCall.Status.RUNNING)
+    if not running.update(approved_at=_moment(record.at)):
+        raise ValueError("no open attempt was approved")
+
+
 def _call_closed(record: CallClosed) -> None:
     ToolCall.objects.filter(pk=record.call_id, status=ToolCall.Status.RUNNING).update(
         status=record.status,
@@ -173,6 +180,7 @@ WRITERS: Mapping[type[Record], Callable[[Any], None]] = {
     TurnTroubled: _turn_troubled,
     TurnClosed: _turn_closed,
     CallOpened: _call_opened,
+    CallApproved: _call_approved,
     CallClosed: _call_closed,
     UpstreamOpened: _upstream_opened,
     UpstreamClosed: _upstream_closed,

@@ -18,7 +18,7 @@ from tools.arguments import ArgumentsMalformed, canonical
 from tools.catalog import Entry, Offer
 from tools.contract import CallContext, ToolFailure, ToolResult
 
-__all__ = ["MIN_ROOM", "Outcome", "canonical", "refusal", "run"]
+__all__ = ["MIN_ROOM", "Outcome", "canonical", "objection", "refusal", "run"]
 
 log = structlog.get_logger(__name__)
 
@@ -87,6 +87,18 @@ async def run(
         chars=outcome.chars,
     )
     return outcome
+
+
+def objection(offer: Offer, name: str, arguments: str) -> str:
+    """What the model reads of arguments that the offered tool would refuse; empty where they fit."""
+    entry = offer.entries.get(name)
+    if entry is None:
+        return refusal("unknown_tool", sentences.for_model("unknown_tool"))
+    try:
+        _validated(entry, arguments)
+    except ToolFailure as failure:
+        return refusal(failure.code, failure.message)
+    return ""
 
 
 def refusal(code: str, message: str) -> str:

@@ -64,6 +64,13 @@ def _warnings() -> Iterator[CheckMessage]:
             hint="Keep to the eight AquaPortal tools unless you reviewed these.",
             id="vocero.W003",
         )
+    unknown = sorted(set(vocero.confirm_tools) - set(vocero.mcp_tools)) if vocero.mode == "mcp" else []
+    if unknown:
+        yield checks.Warning(
+            f"S2S_CONFIRM_TOOLS names what is not in S2S_MCP_TOOLS: {', '.join(unknown)}.",
+            hint="Write the tools' exact names: one that is misspelled runs without the caller's tap.",
+            id="vocero.W006",
+        )
     if vocero.conversation_idle > vocero.conversation_ttl:
         yield checks.Warning(
             "S2S_CONVERSATION_IDLE is longer than S2S_CONVERSATION_TTL and has no effect.",

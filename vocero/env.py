@@ -53,6 +53,8 @@ class Vocero:
     mcp_tools: tuple[str, ...]
     browser_tools: tuple[str, ...]
     finish_tools: tuple[str, ...]
+    confirm_tools: tuple[str, ...]
+    confirm_timeout: int
     tool_labels: Mapping[str, Mapping[str, str]]
     max_tool_calls: int
     tool_timeout: float
@@ -271,6 +273,8 @@ def _calls(read: Reader) -> dict[str, Any]:
         "mcp_tools": read.names("S2S_MCP_TOOLS", EIGHT_TOOLS),
         "browser_tools": read.names("S2S_BROWSER_TOOLS"),
         "finish_tools": read.names("S2S_FINISH_TOOLS"),
+        "confirm_tools": read.names("S2S_CONFIRM_TOOLS"),
+        "confirm_timeout": read.whole("S2S_CONFIRM_TIMEOUT", 90, 5, 600),
         "tool_labels": read.labels("S2S_TOOL_LABELS"),
         "max_tool_calls": read.whole("S2S_MAX_TOOL_CALLS", 6, 1, 50),
         "tool_timeout": read.number("S2S_TOOL_TIMEOUT", 30, 1, 600),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 
 from django.contrib import admin
 from django.db.models import QuerySet
@@ -113,6 +114,12 @@ def turn_url(call: ToolCall) -> str:
     return f"{page}?page={page_of(call.turn.index)}#turn-{call.turn.index}"
 
 
+def approval(asked: datetime, approved: datetime) -> str:
+    """When the caller tapped yes, and how long the tool waited for it."""
+    waited = milliseconds((approved - asked).total_seconds() * 1000)
+    return f"{moment(approved)}, after {waited}"
+
+
 def facts(call: ToolCall) -> list[tuple[str, str]]:
     """What the audit row holds besides its payloads; all times are UTC."""
     size = f"{call.result_chars:,} characters" + (", shortened" if call.truncated else "")
@@ -122,6 +129,11 @@ def facts(call: ToolCall) -> list[tuple[str, str]]:
         ("Picked by", words.SELECTIONS.get(call.selection, call.selection)),
         ("Attempt in its turn", str(call.sequence)),
         ("Started", moment(call.started_at)),
+        *(
+            [("Approved by the caller", approval(call.started_at, call.approved_at))]
+            if call.approved_at
+            else []
+        ),
         ("Ended", moment(call.ended_at)),
         ("Took", "—" if call.duration_ms is None else milliseconds(call.duration_ms)),
         ("Sent to the model", size),

@@ -125,7 +125,13 @@ def draw(turn: Turn, calls: Sequence[ToolCall], now: datetime) -> Waterfall:
     lanes = [caller_lane(turn, spoken, axis)]
     if thinking := gaps((spoken, max(waits_until, spoken)), spans):
         lanes.append(thinking_lane(thinking, axis))
-    lanes += [call_lane(call, span, axis) for call, span in zip(calls, spans, strict=True)]
+    for call, span in zip(calls, spans, strict=True):
+        approved = ms(call.approved_at)
+        if approved is not None:
+            lanes.append(sheet_lane(call, (span[0], approved), axis))
+        lanes.append(
+            call_lane(call, (span[0] if approved is None else min(approved, span[1]), span[1]), axis)
+        )
     lanes.append(answer_lane(turn, answered, over, axis))
     return Waterfall(tuple(lanes), axis.ticks(), milliseconds(axis.length if over else 0))
 
@@ -161,6 +167,19 @@ def thinking_lane(spans: Sequence[Span], axis: Axis) -> Lane:
         duration=milliseconds(sum(end - start for start, end in spans)),
         outcome="",
         tone="plain",
+    )
+
+
+def sheet_lane(call: ToolCall, span: Span, axis: Axis) -> Lane:
+    """The time that a tool waited for the caller's tap."""
+    return Lane(
+        kind="caller",
+        label="Caller is asked",
+        note=call.name,
+        bars=(axis.bar(span, "sheet open"),),
+        duration=milliseconds(span[1] - span[0]),
+        outcome="approved",
+        tone="good",
     )
 
 

@@ -9,7 +9,7 @@ CALL_CODES = {
     "duplicate_call": "The same tool with the same arguments had already run in this turn.",
     "call_limit": "The turn had used all its tool calls.",
     "result_budget": "The turn had no room left for another result.",
-    "confirmation_declined": "The caller said no.",
+    "confirmation_declined": "The caller tapped no, went on without a tap, or has a client without sheets.",
     "confirmation_timeout": "The caller did not answer the confirmation in time.",
     "timeout": "The tool did not answer in time.",
     "tool_error": "The tool itself reported an error.",
@@ -74,7 +74,7 @@ CLEANUP = {
     "old_catalogs": "Cached catalogs past their days: delete",
 }
 # Ends that belong to a normal conversation: the caller changed their mind, nothing broke.
-QUIET_CODES = ("cancelled", "stale")
+QUIET_CODES = ("cancelled", "stale", "confirmation_declined", "confirmation_timeout")
 
 
 def call_outcome(status: str, code: str) -> tuple[str, str]:

@@ -49,9 +49,31 @@ class CallerSide:
             if utterance is not None and event.text is not None:
                 utterance.outcome = utterance.outcome or "interrupted"
             return [Show(event.frame)]
+        if self._floor.tools.taps.awaited and self._is_said_over(utterance):
+            return [Show(event.frame), *self._speak_over(utterance, text, now)]
         return [Show(event.frame), *self._place(utterance, text, now)]
 
+    def _is_said_over(self, utterance: Utterance | None) -> bool:
+        """Whether these are words over the open sheet, and not those that led to it."""
+        if utterance is None:
+            return self._wordless_turn() is None
+        return utterance.over_sheet and utterance.turn is None
+
+    def _speak_over(self, utterance: Utterance | None, text: str, now: float) -> list[Effect]:
+        """Words over an open sheet decline it, whatever they are, and begin a turn of their own."""
+        floor = self._floor
+        effects = [*floor.tools.taps.pass_over(floor.turn, now), *floor.interrupt("interrupted", now)]
+        wished = utterance.wished if utterance is not None else None
+        if utterance is not None:
+            utterance.outcome = ""
+        effects.extend(self._place(utterance, text, now))
+        return effects if wished is None else [*effects, *floor.responses.want(wished)]
+
     def _begin_utterance(self, item_id: str, now: float) -> list[Effect]:
+        if self._floor.tools.taps.awaited:
+            # It may be noise, which must not decline anything; it is talked over all the same.
+            self._floor.utterances.began(item_id, now).over_sheet = True
+            return self._floor.hush()
         effects = self._floor.interrupt("interrupted", now)
         self._floor.utterances.began(item_id, now)
         self._floor.responses.welcome()
@@ -81,7 +103,8 @@ class CallerSide:
     # ---- writing and stopping
 
     def typed(self, event: e.Typed, now: float) -> list[Effect]:
-        effects = self._floor.interrupt("interrupted", now)
+        passed_over = self._floor.tools.taps.pass_over(self._floor.turn, now)
+        effects = [*passed_over, *self._floor.interrupt("interrupted", now)]
         turn, opened = self._floor.open("text", now)
         turn.caller_text, turn.caller_done_at = event.text.strip(), now
         item = {**event.item, "id": event.item.get("id") or self._floor.setup.new_id("item")}
@@ -91,8 +114,12 @@ class CallerSide:
     def create_asked(self, event: e.CreateAsked, now: float) -> list[Effect]:
         floor, effects = self._floor, list[Effect]()
         turn = floor.turn
+        spoken = floor.utterances.open
+        if floor.tools.taps.awaited and spoken is not None:
+            spoken.wished = event.options
+            return []
         if turn is None:
-            turn, effects = floor.open("voice" if floor.utterances.open else "text", now)
+            turn, effects = floor.open("voice" if spoken else "text", now)
         if turn.batch:
             turn.wished = event.options
             return [*effects, *floor.advance()]
@@ -100,6 +127,9 @@ class CallerSide:
 
     def cancel_asked(self, _event: e.CancelAsked, now: float) -> list[Effect]:
         return self._floor.interrupt("cancelled", now)
+
+    def confirm_answered(self, event: e.ConfirmAnswered, now: float) -> list[Effect]:
+        return [*self._floor.tools.taps.decide(self._floor.turn, event, now), *self._floor.advance()]
 
     def browser_output(self, event: e.BrowserOutput, now: float) -> list[Effect]:
         brought = self._floor.tools.bring(self._floor.turn, event.call_id, event.output, now)

@@ -94,12 +94,23 @@ class Tell:
     fields: Mapping[str, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class Command:
+    """The page is to do this: an RTVI `ui-command`, for clients that know Vocero's own events."""
+
+    command: str
+    payload: Mapping[str, Any]
+
+
 # ---- to this process
 
 
 @dataclass(frozen=True, slots=True)
 class RunTool:
-    """Run a tool once `opened` is in the database; its outcome comes back as ToolEnded."""
+    """Run a tool once `opened` is in the database; its outcome comes back as ToolEnded.
+
+    `opened` begins the call's row, or says that the caller approved the call of a row that is there.
+    """
 
     call_id: str
     name: str
@@ -152,6 +163,7 @@ Effect = (
     | ShowDelta
     | ShowCut
     | Tell
+    | Command
     | RunTool
     | CancelTool
     | Keep

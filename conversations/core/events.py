@@ -224,6 +224,14 @@ class Played:
     played_ms: int
 
 
+@dataclass(frozen=True, slots=True)
+class ConfirmAnswered:
+    """The caller tapped yes or no on the sheet of that nonce."""
+
+    nonce: str
+    approved: bool
+
+
 # ---- from this process
 
 
@@ -300,6 +308,7 @@ Event = (
     | TruncateAsked
     | RetrieveAsked
     | Played
+    | ConfirmAnswered
     | ToolEnded
     | ToolProgressed
     | ToolsOffered

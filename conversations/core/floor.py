@@ -87,7 +87,8 @@ class Floor:
         """Everything that runs becomes old: stopped, answered, unheard."""
         self._generation.rise()
         turn = self.turn
-        unanswered = turn.origin == "voice" and not turn.responded if turn else self.utterances.unanswered
+        wordless = turn is not None and turn.origin == "voice" and not turn.responded
+        unanswered = wordless or self.utterances.unanswered
         cancelled = self.responses.cancel(unanswered)
         effects = [*cancelled, *self.output.shut(), *self.tools.cancel(turn, now)]
         effects.extend(self.tools.note_beyond(self.generation, now))
@@ -98,6 +99,12 @@ class Floor:
             if one is not None:
                 one.cut = True
         return [*effects, *self.close(outcome, now, code, ref)]
+
+    def hush(self) -> list[Effect]:
+        """The answer falls silent, and its turn goes on."""
+        if self.turn is not None:
+            self.turn.cut = True
+        return [*self.responses.cancel(), *self.output.shut()]
 
     def close(self, outcome: str, now: float, code: str = "", ref: str = "") -> list[Effect]:
         """The turn, if one has the floor, ends."""

@@ -11,13 +11,14 @@ REPEATABLE = frozenset({"unavailable", "timeout", "connection_lost"})
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one turn may use: attempts, code points of results, seconds of silence."""
+    """What one turn may use: attempts, code points of results, seconds of silence, of an open sheet."""
 
     attempts: int = 6
     result_chars: int = 64_000
     turn_result_chars: int = 96_000
     silence: float = 20.0
     browser_output: float = 20.0
+    confirm: float = 90.0
     hold: float = 1.0
 
 
@@ -28,7 +29,9 @@ class Setup:
     `server_tools` maps each offered name to its source; those of `finish_tools` run on when the caller goes
     on. `for_model`, `for_caller` have a text for each code.
     `canonical` gives canonical JSON and its digest, None for malformed arguments. `new_id(kind)` makes ids of
-    the kinds `turn`, `call`, `item`, `event` and `ref`.
+    the kinds `turn`, `call`, `item`, `event`, `nonce` and `ref`. Tools in `confirm_tools` need the caller's
+    tap on a sheet, which only a client with `has_sheets` can show; `objection` is what the model is told of
+    arguments that do not fit a tool, empty where they do.
     """
 
     conversation_id: str
@@ -39,10 +42,17 @@ class Setup:
     new_id: Callable[[str], str]
     for_model: Mapping[str, str]
     for_caller: Mapping[str, str]
+    confirm_tools: frozenset[str] = frozenset()
+    has_sheets: bool = False
+    objection: Callable[[str, str], str] = lambda _name, _arguments: ""
     labels: Mapping[str, str] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits)
     next_turn: int = 1
     finish_tools: frozenset[str] = frozenset()
+
+    def label(self, name: str) -> str:
+        """What the caller reads for a tool."""
+        return self.labels.get(name, name.replace("_", " ").capitalize())
 
 
 class Allowance:

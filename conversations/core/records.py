@@ -67,6 +67,14 @@ class CallOpened:
 
 
 @dataclass(frozen=True, slots=True)
+class CallApproved:
+    """The caller tapped yes on the sheet of that attempt, which has not ended."""
+
+    call_id: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
 class CallClosed:
     """The end of that attempt, once: `status` is `completed` or `failed` with a stable `code`."""
 
@@ -109,6 +117,7 @@ Record = (
     | TurnTroubled
     | TurnClosed
     | CallOpened
+    | CallApproved
     | CallClosed
     | UpstreamOpened
     | UpstreamClosed

@@ -48,7 +48,7 @@ class ServiceSide:
     def function_call(self, event: e.FunctionCall, now: float) -> list[Effect]:
         floor = self._floor
         if not floor.tools.first_told(event):
-            return []
+            return self._told_again(event, now)
         effects = self._begin(event.response_id, now)
         is_browsers = floor.output.is_browsers(event.name)
         turn = floor.output.turn_of(event.response_id)
@@ -107,6 +107,8 @@ class ServiceSide:
         heard, effects = floor.responses.started(response_id)
         if not heard:
             return effects
+        if floor.tools.taps.awaited:
+            return [*effects, *self._put_off(response_id)]
         turn = floor.turn
         if turn is None:
             turn, opened = floor.open("voice", now)
@@ -116,6 +118,13 @@ class ServiceSide:
         turn.responded = True
         floor.output.open(response_id, turn)
         return effects
+
+    def _put_off(self, response_id: str) -> list[Effect]:
+        """While the caller is asked nothing else is said; words not known yet get their answer later."""
+        floor = self._floor
+        if floor.utterances.open is not None:
+            floor.utterances.open.wished = {}
+        return floor.responses.cancel_one(response_id)
 
     def _is_about_nothing(self, event: e.ResponseDone) -> bool:
         """The end of a response without anything in it, of which nobody knows and for which nobody waits."""
@@ -132,7 +141,8 @@ class ServiceSide:
     def _cancelled(self, event: e.ResponseDone, now: float) -> list[Effect]:
         """Where it was not cancelled by us, the service has heard the caller before it says so."""
         responses = self._floor.responses
-        if responses.is_doomed(event.response_id) or responses.is_over(event.response_id):
+        known = responses.is_doomed(event.response_id) or responses.is_over(event.response_id)
+        if known or self._floor.tools.taps.awaited:
             return []
         return self._floor.interrupt("interrupted", now)
 
@@ -149,6 +159,15 @@ class ServiceSide:
         return floor.fail("no_answer", now) if turn.owed else floor.close("done", now)
 
     # ---- picks
+
+    def _told_again(self, event: e.FunctionCall, now: float) -> list[Effect]:
+        """The same call once more; one that has changed meanwhile is picked anew."""
+        turn = self._floor.turn
+        changed = self._floor.tools.taps.change(turn, event, now) if turn is not None else []
+        if turn is None or not changed:
+            return []
+        self._floor.output.own(event)
+        return [*changed, *self._pick(turn, event, now)]
 
     def _pick(self, turn: Turn, chosen: Chosen, now: float) -> list[Effect]:
         """One pick; one that comes after the last, or a second malformed one, ends the turn in words."""

@@ -12,7 +12,8 @@ from conversations.core.generation import Generation
 from conversations.core.markers import Malformed, Selection, neutralise
 from conversations.core.policy import Setup
 from conversations.core.recent import Recent
-from conversations.core.records import CallClosed, CallOpened
+from conversations.core.records import CallClosed, CallOpened, Record
+from conversations.core.taps import Taps
 from conversations.core.turns import Picked, Turn
 
 Chosen = FunctionCall | Selection | Malformed
@@ -32,6 +33,7 @@ class ToolCalls:
 
     def __init__(self, setup: Setup, generation: Generation) -> None:
         self.setup, self._generation = setup, generation
+        self.taps = Taps(setup, self._run, self._refuse, self._answer)
         self._open: dict[str, Picked] = {}
         self._told_by_service: Recent[None] = Recent(REMEMBERED)
         self._told_in: Recent[int] = Recent(REMEMBERED)
@@ -92,7 +94,7 @@ class ToolCalls:
         self._told_by_service, self._told_in = Recent(REMEMBERED), Recent(REMEMBERED)
 
     def pick(self, turn: Turn, chosen: Chosen, generation: int, now: float) -> list[Effect]:
-        """The model picked a tool: run it, or refuse with a code. One row either way."""
+        """The model picked a tool: run it, ask the caller first, or refuse with a code. One row each way."""
         picked = self._picked(turn, chosen, generation, now)
         turn.batch.append(picked)
         counted = turn.allowance.attempt()
@@ -105,10 +107,10 @@ class ToolCalls:
         opened = self._row(turn, picked, self._source(picked), arguments)
         if picked.code:
             return [Keep(opened), *self._refuse(picked, now)]
-        picked.running = True
-        self._open[picked.call_id] = picked
         text = arguments[0] if arguments is not None else "{}"
-        return [RunTool(picked.call_id, picked.name, text, room, opened), self._started(picked)]
+        if picked.name in self.setup.confirm_tools:
+            return [Keep(opened), *self.taps.ask(turn, picked, text, room, now)]
+        return self._run(picked, text, room, opened)
 
     def pick_browsers(self, turn: Turn, call: FunctionCall, generation: int, now: float) -> list[Effect]:
         """The model picked a tool of the browser's own: the answer waits for it, or it is one too many."""
@@ -202,7 +204,7 @@ class ToolCalls:
 
         Those that are to finish run on; `take_finished` has their results.
         """
-        effects: list[Effect] = []
+        effects = self.taps.cancel(turn, now)
         for picked in [one for one in self._open.values() if one.running and not one.finishing]:
             picked.finishing = self._may_finish(picked)
             if not picked.finishing:
@@ -251,11 +253,18 @@ class ToolCalls:
             if picked.output is None or picked.sent or stale:
                 continue
             picked.sent = True
-            if picked.service_call_id and not picked.carried:
-                effects.append(self._output_item(picked.service_call_id, picked.output))
-            else:
-                effects.append(SendItem(self._message(_labelled(picked))))
+            effects.append(self._answer(picked))
         return effects
+
+    def _answer(self, picked: Picked) -> SendItem:
+        if picked.service_call_id and not picked.carried:
+            return self._output_item(picked.service_call_id, picked.output or "")
+        return SendItem(self._message(_labelled(picked)))
+
+    def _run(self, picked: Picked, arguments: str, room: int, opened: Record) -> list[Effect]:
+        picked.running = True
+        self._open[picked.call_id] = picked
+        return [RunTool(picked.call_id, picked.name, arguments, room, opened), self._started(picked)]
 
     def _message(self, text: str) -> Mapping[str, Any]:
         """A user message of one `input_text`, for the model only."""
@@ -304,10 +313,11 @@ class ToolCalls:
             return "unknown_tool"
         return ""
 
-    def _refuse(self, picked: Picked, now: float) -> list[Effect]:
+    def _refuse(self, picked: Picked, now: float, sentence: str = "") -> list[Effect]:
         code, ref = picked.code, self.setup.new_id("ref")
-        picked.output = self.setup.for_model[code]
-        closed = CallClosed(picked.call_id, "failed", now, 0, code, len(picked.output), ref=ref)
+        picked.output = self.setup.for_model[sentence or code]
+        spent, size = int((now - picked.picked_at) * 1000), len(picked.output)
+        closed = CallClosed(picked.call_id, "failed", now, spent, code, size, ref=ref)
         return [Keep(closed), self._told_failure(picked, code, ref)]
 
     def _browsers_end(self, picked: Picked, code: str, now: float) -> Keep:
@@ -324,7 +334,7 @@ class ToolCalls:
         return name in self.setup.server_tools or name in self.setup.browser_tools
 
     def _started(self, picked: Picked) -> Tell:
-        label = self.setup.labels.get(picked.name, picked.name.replace("_", " ").capitalize())
+        label = self.setup.label(picked.name)
         fields = {"call_id": picked.call_id, "name": picked.name, "label": label, "turn": picked.turn_index}
         return Tell("vocero.tool.started", fields)
 

@@ -54,6 +54,7 @@ class Machine:
             e.TruncateAsked: caller.truncate_asked,
             e.RetrieveAsked: caller.retrieve_asked,
             e.Played: caller.played,
+            e.ConfirmAnswered: caller.confirm_answered,
             e.ToolEnded: self._tool_ended,
             e.ToolProgressed: lambda event, _now: floor.tools.progressed(event),
             e.ToolsOffered: lambda event, _now: floor.offer(event),
@@ -122,6 +123,9 @@ class Machine:
         if event.name == BROWSER_OUTPUT and turn is not None:
             turn.wished = turn.wished or {}
             return [*floor.tools.give_up_on_browser(turn, now), *floor.advance()]
+        sheet = floor.tools.taps.sheets.named(event.name)
+        if sheet is not None and turn is not None:
+            return [*floor.tools.taps.expire(turn, sheet, now), *floor.advance()]
         if event.name == SILENCE and self._watching:
             self._watching = False
             if now - floor.moved_at >= floor.setup.limits.silence - 0.01:
@@ -140,12 +144,13 @@ class Machine:
         return [*floor.interrupt("cancelled", now), *floor.tools.abandon()]
 
     def _watch(self, now: float) -> list[Effect]:
-        """The clock of silence runs while an answer is due and neither a tool nor the browser is at work."""
+        """The clock of silence runs while an answer is due and no tool, browser or tap is waited for."""
         floor, turn = self._floor, self._floor.turn
         due, was_due = self._is_due(turn), self._due
         self._due = due
         was_at_work = self._at_work
-        self._at_work = floor.tools.running or (turn is not None and turn.awaits_browser)
+        asked = floor.tools.taps.awaited
+        self._at_work = asked or floor.tools.running or (turn is not None and turn.awaits_browser)
         if (was_at_work and not self._at_work) or (due and not was_due):
             floor.moved_at = now
         if due and not self._at_work:

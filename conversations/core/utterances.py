@@ -6,7 +6,9 @@ tell an utterance's beginning, or its id.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from conversations.core.recent import Recent
 from conversations.core.turns import Turn
@@ -16,7 +18,11 @@ REMEMBERED = 64
 
 @dataclass(slots=True)
 class Utterance:
-    """From `began_at` to `ended_at`; `outcome` says how it ended without a turn of its own."""
+    """From `began_at` to `ended_at`; `outcome` says how it ended without a turn of its own.
+
+    One that began `over_sheet` may be noise until its words are known; `wished` are then the options of the
+    answer that waits for them.
+    """
 
     began_at: float
     ended_at: float | None = None
@@ -24,6 +30,8 @@ class Utterance:
     heard: bool = False
     turn: Turn | None = None
     outcome: str = ""
+    over_sheet: bool = False
+    wished: Mapping[str, Any] | None = None
 
 
 class Utterances:

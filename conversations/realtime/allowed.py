@@ -17,7 +17,9 @@ INSTRUCTIONS_LIMIT = 8_000
 FRAME_LIMIT = 1024 * 1024
 EARLY_FRAME_LIMIT = 256 * 1024
 NUMBER_LIMIT = 10**9
+NONCE_LIMIT = 64
 DEPTH_LIMIT = 32
+CONFIRM = "confirm_answer"
 _APPEND_QUOTES = 8
 _APPEND_QUOTES_WITH_ID = 12
 
@@ -157,8 +159,17 @@ def _client_message(event: dict[str, Any]) -> Asked:
         or not isinstance(data.get("t"), str)
     ):
         return Refused("forbidden_event", "A client may send RTVI client-messages only.")
-    body = data.get("d")
-    return ClientMessage(str(event.get("id") or ""), data["t"], body if isinstance(body, dict) else {})
+    body = data["d"] if isinstance(data.get("d"), dict) else {}
+    if data["t"] == CONFIRM:
+        return _confirm_answer(body)
+    return ClientMessage(str(event.get("id") or ""), data["t"], body)
+
+
+def _confirm_answer(body: Mapping[str, Any]) -> Asked:
+    nonce, answer = body.get("nonce"), body.get("answer")
+    if not isinstance(nonce, str) or not 0 < len(nonce) <= NONCE_LIMIT or answer not in ("yes", "no"):
+        return Refused("invalid_event", "An answer to a sheet holds its nonce, and yes or no.")
+    return e.ConfirmAnswered(nonce, answer == "yes")
 
 
 def stored_session(session: Mapping[str, Any]) -> dict[str, Any]:

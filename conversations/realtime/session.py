@@ -61,6 +61,7 @@ class Call:
     extras: bool = True
     browser_tools: frozenset[str] = frozenset()
     finish_tools: frozenset[str] = frozenset()
+    confirm_tools: frozenset[str] = frozenset()
     labels: Mapping[str, str] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits)
     next_turn: int = 1
@@ -291,7 +292,7 @@ class Session:
                 self._show(frame)
             case fx.ShowDelta() | fx.ShowCut():
                 self._show(shown.frame(effect, self._ports.new_id("event")))
-            case fx.Tell(name, _):
+            case fx.Tell(name) | fx.Command(name):
                 if self._call.extras or name in ALWAYS_TOLD:
                     self._show(shown.frame(effect, self._ports.new_id("event")))
             case fx.RunTool() | fx.CancelTool() | fx.Keep() | fx.SetTimer() | fx.ClearTimer():
@@ -349,6 +350,9 @@ class Session:
             new_id=self._ports.new_id,
             for_model=FOR_MODEL,
             for_caller=FOR_CALLER,
+            confirm_tools=call.confirm_tools,
+            has_sheets=call.extras,
+            objection=lambda name, arguments: executor.objection(self._offer, name, arguments),
             labels=call.labels,
             limits=call.limits,
             next_turn=call.next_turn,

@@ -10,6 +10,7 @@ from conversations.core import effects as fx
 from conversations.realtime import shapes
 from conversations.realtime.wire import whole
 
+RTVI = "rtvi-ai"
 _RESPONSE_TEXTS = ("transcript", "text")
 
 
@@ -26,7 +27,14 @@ def frame(effect: fx.Effect, event_id: str) -> str:
             return error(fields, event_id)
         case fx.Tell(name, fields):
             return json.dumps({"type": name, "event_id": event_id, **fields}, ensure_ascii=False)
+        case fx.Command(command, payload):
+            return _rtvi("ui-command", {"command": command, "payload": payload}, event_id)
     raise TypeError(f"{type(effect).__name__} does not go to the browser")
+
+
+def _rtvi(kind: str, data: Mapping[str, Any], message_id: str) -> str:
+    message = {"label": RTVI, "type": kind, "id": message_id, "data": data}
+    return json.dumps(message, ensure_ascii=False)
 
 
 def error(fields: Mapping[str, Any], event_id: str) -> str:

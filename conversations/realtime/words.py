@@ -14,8 +14,11 @@ FOR_CALLER = MappingProxyType(
         "speech_lost": "Sorry, the line was interrupted. Please say that again.",
         "forbidden_event": "A client may only answer calls of its own tools that wait for it.",
         "service_error": "The speech service reported a problem.",
+        "too_late": "This was already decided.",
     }
 )
+
+_DECLINED = "confirmation_declined"
 
 FOR_MODEL = MappingProxyType(
     {
@@ -24,5 +27,15 @@ FOR_MODEL = MappingProxyType(
         'result follows in a message of its own."}',
         "finished": "[Result of tool {tool}, which finished after the caller had gone on. It is for later "
         "questions; do not answer it now.]\n",
+        "passed_over": executor.refusal(
+            _DECLINED,
+            "The caller went on instead of tapping yes on the sheet, so nothing was done. Only that tap "
+            "confirms: call the tool again only if the caller still wants it.",
+        ),
+        "no_sheet": executor.refusal(
+            _DECLINED,
+            "This needs a tap of the caller's, which this client cannot ask for, so nothing was done. "
+            "Tell them so.",
+        ),
     }
 )

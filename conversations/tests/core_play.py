@@ -6,7 +6,6 @@ clock: the test says what time it is.
 
 import json
 import os
-from dataclasses import dataclass, field, replace
 from itertools import count
 
 from hypothesis import HealthCheck, settings
@@ -14,11 +13,11 @@ from hypothesis import HealthCheck, settings
 from conversations.core import effects as fx
 from conversations.core import events as e
 from conversations.core.policy import Limits, Setup
-from conversations.core.records import CallClosed, CallOpened, TurnClosed, TurnOpened, TurnTexts, TurnTroubled
 from conversations.core.turn import Machine
 from conversations.realtime import shown, wire
 from conversations.realtime.words import FOR_CALLER, FOR_MODEL
 from conversations.tests import speech_events as ga
+from conversations.tests.core_rows import Rows
 from tools.arguments import canonical
 
 PROFILES = {
@@ -44,12 +43,12 @@ def marker(name="get_report", arguments='{"request":{"report_id":"r1"}}', gramma
     return f"<<<{grammar}:NAME={name},ARGUMENTS={arguments}>>>"
 
 
-def setup(plain=False, browser_tools=(SEARCH,), finish_tools=(), limits=None):
+def setup(plain=False, browser_tools=(SEARCH,), finish_tools=(), limits=None, **sheets):
     numbers = {}
     return Setup(
         conversation_id="conversation",
         plain=plain,
-        server_tools=TOOLS,
+        server_tools={**TOOLS, **dict.fromkeys(sheets.get("confirm_tools", ()), "mcp")},
         browser_tools=frozenset(browser_tools),
         finish_tools=frozenset(finish_tools),
         canonical=canonical,
@@ -57,45 +56,8 @@ def setup(plain=False, browser_tools=(SEARCH,), finish_tools=(), limits=None):
         for_model=FOR_MODEL,
         for_caller=FOR_CALLER,
         limits=limits or Limits(),
+        **sheets,
     )
-
-
-@dataclass
-class Rows:
-    """The record as a database would have it: every row with how often it was opened and closed."""
-
-    turns: dict = field(default_factory=dict)
-    calls: dict = field(default_factory=dict)
-    turn_ends: dict = field(default_factory=dict)
-    call_ends: dict = field(default_factory=dict)
-    troubled: dict = field(default_factory=dict)
-
-    def keep(self, record):
-        match record:
-            case TurnOpened(turn_id):
-                assert turn_id not in self.turns, "a turn is opened once"
-                self.turns[turn_id] = record
-            case TurnClosed(turn_id):
-                assert turn_id in self.turns, "a turn is opened before it is closed"
-                self.turn_ends.setdefault(turn_id, []).append(record)
-            case TurnTexts(turn_id, caller_text, heard_text):
-                assert turn_id in self.turns, "a turn is opened before it has words"
-                self._correct(turn_id, caller_text, heard_text)
-            case TurnTroubled(turn_id, code, ref):
-                assert turn_id in self.turns, "a turn is opened before it has trouble"
-                self.troubled[ref] = code
-            case CallOpened(call_id):
-                assert call_id not in self.calls, "a call is opened once"
-                self.calls[call_id] = record
-            case CallClosed(call_id):
-                assert call_id in self.calls, "a call is opened before it is closed"
-                self.call_ends.setdefault(call_id, []).append(record)
-
-    def _correct(self, turn_id, caller_text, heard_text):
-        texts = {"caller_text": caller_text, "heard_text": heard_text}
-        known = {name: text for name, text in texts.items() if text is not None}
-        if turn_id in self.turn_ends:
-            self.turn_ends[turn_id] = [replace(end, **known) for end in self.turn_ends[turn_id]]
 
 
 class Play:
@@ -134,6 +96,8 @@ class Play:
             case fx.Tell(name, fields):
                 self.told.append((name, dict(fields)))
                 self.seen.append(json.loads(shown.frame(effect, "event_told")))
+            case fx.Command():
+                self.seen.append(json.loads(shown.frame(effect, "event_command")))
             case fx.RunTool(call_id, opened=opened):
                 self.rows.keep(opened)
                 self.running[call_id] = effect

@@ -1,8 +1,8 @@
 """A play in which every effect is held against the invariants at once, each under its number.
 
-The numbers are the design's: 2 nothing secret is shown, 3 stale is dropped, 4 cancelled means cancelled, 5
-every call is answered and every turn ends, 6 one response at a time, 7 bounds hold, 9 the audit is complete,
-10 the record is what was heard.
+The numbers are the design's: 1 what needs a tap of the caller's runs as approved, 2 nothing secret is shown,
+3 stale is dropped, 4 cancelled means cancelled, 5 every call is answered and every turn ends, 6 one response
+at a time, 7 bounds hold, 9 the audit is complete, 10 the record is what was heard.
 """
 
 import json
@@ -12,14 +12,16 @@ from conversations.core import effects as fx
 from conversations.core import events as e
 from conversations.core.policy import REPEATABLE, Limits
 from conversations.core.responses import CANCEL_TIMER
-from conversations.tests.core_play import SECRET, Play
+from conversations.core.sheets import summary
+from conversations.tests.core_play import SECRET
+from conversations.tests.core_sheets import DELETE, AskingPlay
 
-LIMITS = Limits(attempts=3, result_chars=4_000, turn_result_chars=6_000)
+LIMITS = Limits(attempts=3, result_chars=4_000, turn_result_chars=6_000, confirm=15)
 SECRETS = ("<<", "MCP_CALL", "NAME=", "ARGUMENTS", "think", "plan", SECRET, "delete_account")
-ALL = frozenset({2, 3, 4, 5, 6, 7, 9, 10})
+ALL = frozenset({1, 2, 3, 4, 5, 6, 7, 9, 10})
 
 
-class Watched(Play):
+class Watched(AskingPlay):
     """What happens between the core and a service, of which only what is `watched` must hold."""
 
     def __init__(self, service, watched=ALL):
@@ -30,6 +32,7 @@ class Watched(Play):
         self.turn_runs, self.turn_outputs, self.last_turns = {}, Counter(), set()
         self.words_of, self.said_of_calls = {}, {}
         self.unasked = set()
+        self.shown_sheets, self.open_sheets, self.tapped = {}, {}, {}
 
     def hold(self, number, condition, words):
         assert condition or number not in self.watched, words
@@ -104,6 +107,8 @@ class Watched(Play):
                 self._check_run(effect)
             case fx.SendItem(item):
                 self._check_item(item)
+            case fx.Command(command, payload):
+                self._check_sheet(command, payload)
             case fx.Tell(name, fields) if name.startswith("vocero.tool."):
                 self._check_told(name.removeprefix("vocero.tool."), fields["call_id"])
         super().perform(effect)
@@ -123,7 +128,9 @@ class Watched(Play):
             self.last_turns.add(self.open_turns[-1])
 
     def _check_run(self, effect):
-        turn_id = effect.opened.turn_id
+        turn_id = self.turn_of(effect)
+        approved = effect.name != DELETE or self.tapped.get(effect.call_id) == effect.arguments
+        self.hold(1, approved, "what needs a tap runs after a yes, as it was shown")
         self.hold(3, turn_id in self.open_turns, "no tool runs for a turn that is over")
         self.hold(7, turn_id not in self.last_turns, "after the last attempt no tool runs")
         runs = self.turn_runs.setdefault(turn_id, [])
@@ -133,6 +140,29 @@ class Watched(Play):
         codes = [end.code for one in same[:-1] for end in self.rows.call_ends.get(one.call_id, [])]
         repeatable = len(same) <= 2 and len(codes) == len(same) - 1 and set(codes) <= REPEATABLE
         self.hold(7, repeatable, "the same call runs once, and once more after a failure of the line")
+
+    def turn_of(self, run):
+        """The turn for which a tool is started: a row that was there before is approved."""
+        opened = run.opened if hasattr(run.opened, "turn_id") else self.rows.calls[run.call_id]
+        return opened.turn_id
+
+    def _check_sheet(self, command, payload):
+        nonce = payload["nonce"]
+        if command == "close_confirm":
+            self.open_sheets.pop(nonce, None)
+            return
+        self.hold(1, nonce not in self.shown_sheets, "each sheet has a nonce of its own")
+        row = self.rows.calls[payload["call_id"]]
+        self.hold(
+            1, summary(row.arguments) == pairs(payload["summary"]), "a sheet shows its call's arguments"
+        )
+        self.shown_sheets[nonce] = self.open_sheets[nonce] = payload
+
+    def taps(self, sheet, answer="yes"):
+        """The caller taps on a sheet that is open or was."""
+        if self.open_sheets.pop(sheet["nonce"], None) is not None and answer == "yes":
+            self.tapped[sheet["call_id"]] = self.rows.calls[sheet["call_id"]].arguments
+        super().taps(sheet, answer)
 
     def _check_item(self, item):
         text = item.get("output") or "".join(part.get("text", "") for part in item.get("content", ()))
@@ -181,6 +211,11 @@ class Watched(Play):
         """The call is over and its tools have ended."""
         self.hold(5, not self.open_turns, "every turn ends")
         self.hold(9, set(self.rows.calls) == set(self.rows.call_ends), "every row is closed")
+
+
+def pairs(listed):
+    """A sheet's summary as (label, value)."""
+    return [(one["label"], one["value"]) for one in listed]
 
 
 def strings(value):

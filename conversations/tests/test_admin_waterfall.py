@@ -89,6 +89,7 @@ def test_a_typed_turn_starts_with_thinking():
         ("running", "", ("running", "live")),
         ("failed", "timeout", ("timeout", "bad")),
         ("failed", "cancelled", ("cancelled", "quiet")),
+        ("failed", "confirmation_declined", ("confirmation_declined", "quiet")),
         ("failed", "outcome_unknown", ("outcome_unknown", "warn")),
         ("failed", "", ("failed", "bad")),
     ],
@@ -96,6 +97,14 @@ def test_a_typed_turn_starts_with_thinking():
 def test_an_outcome_is_a_word_and_a_tone(status, code, shown):
     lane = lanes(turn(), call(1.5, 1.7, status=status, code=code))["call:get_report"]
     assert (lane.outcome, lane.tone) == shown
+
+
+def test_a_tool_that_waited_for_a_tap_shows_the_wait_and_the_run_apart():
+    drawn = lanes(turn(), call(1.5, 4.0, approved_at=after(3.5)))
+    assert places(drawn["caller:Caller is asked"]) == [("30.00%", "40.00%")]
+    assert drawn["caller:Caller is asked"].duration == "2,000 ms"
+    assert drawn["caller:Caller is asked"].outcome == "approved"
+    assert places(drawn["call:get_report"]) == [("70.00%", "10.00%")]
 
 
 def test_every_code_and_reason_of_the_audit_has_a_sentence():
@@ -108,7 +117,7 @@ def test_every_code_and_reason_of_the_audit_has_a_sentence():
 
 
 def test_every_code_that_the_caller_is_told_has_a_sentence_for_the_operator():
-    for code in set(FOR_CALLER) - {"service_error"}:
+    for code in set(FOR_CALLER) - {"service_error", "too_late"}:
         assert "It ended with the code" not in words.turn_sentence("failed", code), code
 
 

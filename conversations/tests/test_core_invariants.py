@@ -17,6 +17,7 @@ from conversations.core import events as e
 from conversations.tests import speech_events as ga
 from conversations.tests.core_play import LABEL, PROFILE, SEARCH, SECRET, TOOLS, marker
 from conversations.tests.core_service import ACTIVE, FakeService
+from conversations.tests.core_sheets import DELETE
 from conversations.tests.core_watch import ALL, LIMITS, Watched
 
 SECRET_ARGUMENTS = json.dumps({"request": SECRET})
@@ -30,6 +31,7 @@ TEXTS = st.sampled_from(
         "One moment. " + marker(arguments=SECRET_ARGUMENTS),
         marker(arguments='{"n":1}') + marker(arguments='{"n":2}'),
         marker("drop_all", SECRET_ARGUMENTS),
+        "Please tap. " + marker(DELETE, '{"item":3}'),
         marker(arguments='{"a":1,"a":2}'),
         "Wait. MCP_CALL: get_report " + SECRET_ARGUMENTS,
         "One moment. <<<VOCERO_MCP_CALL:NAME=get",
@@ -42,6 +44,8 @@ CALLS = st.sampled_from(
         ("list_reports", ""),
         ("list_reports", "{"),
         ("drop_all", SECRET_ARGUMENTS),
+        (DELETE, '{"item":1}'),
+        (DELETE, '{"item":2}'),
         (SEARCH, '{"query":"lice"}'),
     ]
 )
@@ -64,7 +68,7 @@ class LiveCall(RuleBasedStateMachine):
     @initialize(acknowledges=st.booleans(), announces=st.booleans(), confirms=st.booleans())
     def begin(self, acknowledges, announces, confirms):
         self.manners = {"acknowledges": acknowledges, "announces": announces, "confirms": confirms}
-        self.play = Watched(FakeService(TOOLS, **self.manners), self.watched)
+        self.play = Watched(FakeService({*TOOLS, DELETE}, **self.manners), self.watched)
         self.utterances = 0
         self.speaking = False
         self.owes_answer = False
@@ -86,9 +90,12 @@ class LiveCall(RuleBasedStateMachine):
         ended = self.fake.ends("cancelled", straggler) if self.fake.speaking else []
         if ended_first:
             self.play.say(ended)
-        self.play.supersede()
+        over_sheet = bool(self.play.open_sheets)
+        if not over_sheet:
+            self.play.supersede()
         self.play.begins_to_speak(f"utterance_{self.utterances}")
-        self.play.was_superseded()
+        if not over_sheet:
+            self.play.was_superseded()
         if not ended_first:
             self.play.say(ended)
 
@@ -105,6 +112,13 @@ class LiveCall(RuleBasedStateMachine):
         item_id = data.draw(st.sampled_from(self.untranscribed))
         self.untranscribed.remove(item_id)
         self.play.is_understood(text, item_id)
+
+    @precondition(lambda self: self.play.shown_sheets)
+    @rule(answer=st.sampled_from(["yes", "no"]), data=st.data())
+    def caller_taps(self, answer, data):
+        """On a sheet that is open, or on one that is long gone."""
+        sheets = self.play.open_sheets or self.play.shown_sheets
+        self.play.taps(sheets[data.draw(st.sampled_from(sorted(sheets)))], answer)
 
     @rule(ask=st.booleans(), late=LATE)
     def caller_types(self, ask, late=0):
@@ -129,6 +143,8 @@ class LiveCall(RuleBasedStateMachine):
         """Nobody disturbs it until so much of the last answer was heard."""
         self.caller_types(ask=True)
         for left, reply in zip(range(len(replies))[::-1], replies, strict=True):
+            for sheet in list(self.play.open_sheets.values()):
+                self.play.taps(sheet)
             for call_id in list(self.play.running):
                 self.ends_tool(call_id, code, output)
             for _ in range(9):
@@ -226,7 +242,7 @@ class LiveCall(RuleBasedStateMachine):
     def service_is_lost(self):
         self.play.supersede()
         self.play.happens(e.UpstreamLost())
-        self.play.meets(FakeService(TOOLS, **self.manners))
+        self.play.meets(FakeService({*TOOLS, DELETE}, **self.manners))
         self.speaking, self.owes_answer, self.untranscribed = False, False, []
         for effect in self.play.machine.recall(self.play.machine.history):
             self.play.perform(effect)
@@ -269,6 +285,10 @@ def check(*numbers):
     """Plays calls of every kind and holds them against these invariants."""
     machine = type("LiveCall", (LiveCall,), {"watched": frozenset(numbers)})
     run_state_machine_as_test(machine, settings=settings(PROFILE, max_examples=PROFILE.max_examples // 3))
+
+
+def test_invariant_01_what_needs_a_tap_runs_only_as_it_was_approved():
+    check(1)
 
 
 def test_invariant_02_nothing_secret_is_shown():

@@ -358,10 +358,14 @@ def test_later_wishes_are_laid_over_earlier_ones_side_by_side():
 
 
 def test_an_rtvi_message_is_taken_apart():
-    asked = read(
-        label="rtvi-ai", type="client-message", id="m1", data={"t": "confirm_answer", "d": {"nonce": "n"}}
-    )
-    assert asked == ClientMessage("m1", "confirm_answer", {"nonce": "n"})
+    asked = read(label="rtvi-ai", type="client-message", id="m1", data={"t": "picked_row", "d": {"row": 1}})
+    assert asked == ClientMessage("m1", "picked_row", {"row": 1})
+
+
+def test_a_tap_on_a_sheet_goes_to_the_core():
+    tapped = {"t": "confirm_answer", "d": {"nonce": "n", "answer": "yes", "more": 1}}
+    asked = read(label="rtvi-ai", type="client-message", id="m1", data=tapped)
+    assert asked == e.ConfirmAnswered("n", True)
 
 
 @pytest.mark.parametrize(
