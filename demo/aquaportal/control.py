@@ -26,6 +26,7 @@ class Order(BaseModel):
     switch: dict[str, Any] = {}
     expire: str | None = None
     revoke: str | None = None
+    announce: bool = False
 
 
 def shown(portal: Portal) -> dict[str, Any]:
@@ -52,6 +53,8 @@ def carry_out(portal: Portal, order: Order) -> None:
         portal.accounts.expire(None if order.expire == EVERYBODY else order.expire)
     if order.revoke is not None:
         portal.accounts.revoke(None if order.revoke == EVERYBODY else order.revoke)
+    if order.announce:
+        portal.news.announce()
 
 
 async def answer_control(portal: Portal, request: Request) -> JSONResponse:

@@ -10,6 +10,7 @@ from pydantic import ConfigDict, TypeAdapter
 
 Kind = Literal[
     "status",
+    "forgotten",
     "redirect",
     "drop",
     "truncate",
@@ -29,11 +30,13 @@ Kind = Literal[
 class Fault:
     """What goes wrong, and how often: `on` is "login", "mcp" for all of MCP, or a JSON-RPC method.
 
-    `status`: answer with this HTTP status. `redirect`: 307, to another origin if `other_origin`. `drop`:
-    reset the connection. `truncate`: cut it within the answer. `malformed`, `html`, `body`: answer with
-    broken JSON, a page, or `text` as `content_type`. `slow`: wait `seconds` or until released. The rest are
-    answers of a tool: an error of `text`, text that gives orders (`text` or a set one), a result unlike its
-    schema, one without structure, one of at least so many `characters`.
+    `status`: answer with this HTTP status, and with `retry_after` where it is given. `forgotten`: 400, as
+    from a server that no longer knows the session. `redirect`: 307, to another origin if `other_origin`.
+    `drop`: reset the connection. `truncate`: cut it within the answer. `malformed`, `html`, `body`: answer
+    with broken JSON, a page, or `text` as `content_type`. `slow`: wait `seconds` or until released, in so
+    many `steps`, of which a tool tells. The rest are answers of a tool: an error of `text`, text that gives
+    orders (`text` or a set one), a result unlike its schema, one without structure, one of at least so many
+    `characters`.
     """
 
     kind: Kind
@@ -41,7 +44,9 @@ class Fault:
     tool: str | None = None
     times: int | None = None
     status: int = 503
+    retry_after: int | None = None
     seconds: float = 20.0
+    steps: int = 1
     text: str = ""
     content_type: str = "application/json"
     characters: int = 100_000
@@ -58,12 +63,15 @@ class Fault:
 class Switches:
     """How the portal behaves: its transport, its list of tools, how many calls an expiring token lasts.
 
+    With `refuses_get` older clients have no stream of news. `withdrawn_tools` are neither listed nor run,
     `extra_tools` are names, or whole declarations, which replace a listed tool of the same name.
     """
 
     json_answers: bool = False
     stateless: bool = False
     legacy_only: bool = False
+    refuses_get: bool = False
+    withdrawn_tools: tuple[str, ...] = ()
     extra_tools: tuple[str | dict[str, Any], ...] = ()
     tools_page_size: int | None = None
     repeat_cursor: bool = False

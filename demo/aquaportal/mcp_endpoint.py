@@ -72,6 +72,8 @@ class McpEndpoint:
         # The SDK binds a session to the principal that opened it.
         access = AccessToken(token=token, client_id=caller.user_id, scopes=[])
         request.scope["user"] = AuthenticatedUser(access)
+        if request.method == "GET" and portal.faults.switches.refuses_get:
+            return Response(status_code=405, headers={"Allow": "POST"})
         return unsupported_version(request) if portal.faults.switches.legacy_only else None
 
 

@@ -27,13 +27,15 @@ def build_server(portal: Portal) -> Server[Any]:
     """The server of this portal; its requests must carry an entry and a caller in their scope."""
 
     async def on_list_tools(
-        _context: Context, params: types.PaginatedRequestParams | None
+        context: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
+        portal.news.follow(context)
         return list_tools(portal.faults.switches, params.cursor if params else None)
 
     async def on_call_tool(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         entry = entry_of(scope_of(context))
         portal.journal.note(entry, started=True)
+        portal.news.follow(context)
         try:
             result = await call_tool(portal, context, params)
         except asyncio.CancelledError:
@@ -49,6 +51,7 @@ def build_server(portal: Portal) -> Server[Any]:
         instructions="A stand-in for AquaPortal with made-up data of a fish farm.",
         on_list_tools=on_list_tools,
         on_call_tool=on_call_tool,
+        on_subscriptions_listen=portal.news.listen,
     )
 
 
@@ -60,9 +63,10 @@ def scope_of(context: Context) -> Scope:
 
 
 def declared_tools(switches: Switches) -> list[Schema]:
-    """The eight tools and the extra ones, in wire form."""
+    """The eight tools and the extra ones without those withdrawn, in wire form."""
     extra = [tool if isinstance(tool, dict) else bare_tool(tool) for tool in switches.extra_tools]
-    return list({tool["name"]: tool for tool in (*TOOLS, *extra)}.values())
+    listed = {tool["name"]: tool for tool in (*TOOLS, *extra)}
+    return [tool for name, tool in listed.items() if name not in switches.withdrawn_tools]
 
 
 def bare_tool(name: str) -> Schema:
@@ -91,12 +95,13 @@ async def call_tool(
     name, faults = params.name, portal.faults
     slow = faults.take(frozenset({"slow"}), "tools/call", name)
     if slow is not None:
-        await context.session.report_progress(0, 1, "Reading the sensors")
-        await faults.pause(slow.seconds)
+        for step in range(slow.steps):
+            await context.session.report_progress(step, slow.steps, "Reading the sensors")
+            await faults.pause(slow.seconds / slow.steps)
     failing = faults.take(frozenset({"tool_error"}), "tools/call", name)
     if failing is not None:
         return tool_error(failing.text or "The tool failed.")
-    if name not in ANSWERS:
+    if name not in ANSWERS or name in faults.switches.withdrawn_tools:
         return extra_result(faults.switches, name)
     try:
         found = answer(name, params.arguments or {}, caller_of(scope_of(context)), portal.today())

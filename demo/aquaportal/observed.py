@@ -16,7 +16,7 @@ from demo.aquaportal.journal import Entry
 from demo.aquaportal.portal import ENTRY, Portal
 
 HTTP_KINDS: frozenset[Kind] = frozenset(
-    {"status", "redirect", "drop", "truncate", "malformed", "html", "body"}
+    {"status", "forgotten", "redirect", "drop", "truncate", "malformed", "html", "body"}
 )
 MOVED_PATH = "/moved"
 HALF_ANSWER = b'{"jsonrpc": "2.0", "id": 1, "resu'
@@ -124,10 +124,12 @@ def failed_response(fault: Fault, request: Request) -> Response:
         return Response(PAGE, media_type="text/html")
     if fault.kind == "body":
         return Response(fault.text, media_type=fault.content_type)
+    if fault.kind == "forgotten":
+        error = {"code": -32000, "message": "Bad Request: No valid session ID provided"}
+        return JSONResponse({"jsonrpc": "2.0", "id": None, "error": error}, 400)
     body = {"error": "on_purpose", "message": fault.text or f"Status {fault.status} on purpose"}
-    return JSONResponse(
-        body, fault.status, headers={"Retry-After": "1"} if fault.status in (429, 503) else {}
-    )
+    headers = {} if fault.retry_after is None else {"Retry-After": str(fault.retry_after)}
+    return JSONResponse(body, fault.status, headers=headers)
 
 
 async def cut(portal: Portal, fault: Fault, request: Request, send: Send) -> None:

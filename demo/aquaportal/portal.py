@@ -10,6 +10,7 @@ from demo.aquaportal.accounts import Accounts
 from demo.aquaportal.data.records import Caller
 from demo.aquaportal.faults import Faults
 from demo.aquaportal.journal import Entry, Journal
+from demo.aquaportal.news import News
 
 ENTRY = "aquaportal.entry"
 CALLER = "aquaportal.caller"
@@ -21,11 +22,12 @@ def cut_nothing(_client: tuple[str, int], _reset: bool) -> None:
 
 @dataclass(slots=True)
 class Portal:
-    """Accounts, faults, journal and the day; `cut` ends a client's connection (reset, or flushed first)."""
+    """All that one portal knows; `cut` ends a client's connection (reset, or flushed first)."""
 
     accounts: Accounts = field(default_factory=Accounts)
     faults: Faults = field(default_factory=Faults)
     journal: Journal = field(default_factory=Journal)
+    news: News = field(default_factory=News)
     today: Callable[[], date] = date.today
     cut: Callable[[tuple[str, int], bool], None] = cut_nothing
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import date
 from functools import partial
 from queue import SimpleQueue
+from typing import Any
 
 import httpx2
 from mcp import Client
@@ -58,6 +59,11 @@ class RunningPortal:
     def requests(self) -> list[Entry]:
         """The requests so far, oldest first."""
         return self.portal.journal.entries
+
+    def change_tools(self, **switches: Any) -> None:
+        """Change what is listed, see Switches, and tell every client."""
+        self.faults.switch(**switches)
+        self.portal.news.announce()
 
     def calls(self, tool: str | None = None) -> list[Entry]:
         """The tool calls so far, of all tools or of one."""

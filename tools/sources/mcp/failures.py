@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import anyio
@@ -39,6 +40,9 @@ CODES = {
     CONNECTION_CLOSED: "connection_lost",
     REQUEST_TIMEOUT: "timeout",
 }
+# Servers use these two for errors of their own as well; the SDK's are known by their words.
+SHARED_CODES = frozenset({CONNECTION_CLOSED, REQUEST_TIMEOUT})
+SDK_WORDS = re.compile(r"Connection closed\Z|SSE stream |Request .* timed out\Z")
 STATUSES = {401: "unauthorized", 403: "forbidden", 404: "unavailable", 408: "timeout", 429: "unavailable"}
 
 
@@ -49,7 +53,7 @@ def explain(error: BaseException) -> ToolFailure:
         return ToolFailure("connection_lost", sentences.for_model("connection_lost"))
     if not isinstance(error, MCPError):
         return ToolFailure("tool_error", UNREADABLE)
-    if error.code in CODES:
+    if error.code in CODES and (error.code not in SHARED_CODES or SDK_WORDS.match(error.message)):
         code = CODES[error.code]
         return ToolFailure(code, sentences.for_model(code))
     if error.code == transport.HTTP_STATUS:
