@@ -18,7 +18,7 @@ from vocero.env import EIGHT_TOOLS
 @register("vocero")
 def configuration(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """What cannot work, and what will surprise, on any machine."""
-    return [*_errors(), *_warnings(), *_host()]
+    return [*_errors(), *_warnings(), *_unused(), *_host()]
 
 
 @register(Tags.security, deploy=True)
@@ -34,6 +34,12 @@ def _errors() -> Iterator[CheckMessage]:
             "S2S_MCP_URL is set, but no caller can log in.",
             hint="Set S2S_BACKEND_LOGIN_URL, or unset S2S_MCP_URL for a plain voice relay.",
             id="vocero.E001",
+        )
+    if bool(vocero.apipilot.tools_url) != bool(vocero.apipilot.execute_url):
+        yield Error(
+            "Of S2S_APIPILOT_TOOLS_URL and S2S_APIPILOT_TOOLS_EXECUTE_URL only one is set.",
+            hint="Set both, or none of them.",
+            id="vocero.E003",
         )
     if vocero.turn_result_chars < vocero.result_chars:
         yield Error(
@@ -79,6 +85,29 @@ def _warnings() -> Iterator[CheckMessage]:
         )
 
 
+def _unused() -> Iterator[CheckMessage]:
+    """Settings that do nothing beside others."""
+    vocero = settings.VOCERO
+    if vocero.inject_profile and vocero.mode == "mcp":
+        yield checks.Warning(
+            "S2S_INJECT_PROFILE is on and is ignored: with S2S_MCP_URL nothing of a caller is preloaded.",
+            hint="Turn it off; the model asks its tools for what it needs.",
+            id="vocero.W020",
+        )
+    elif vocero.inject_profile and not vocero.profile_url:
+        yield checks.Warning(
+            "S2S_INJECT_PROFILE is on, but S2S_PROFILE_URL is not set: there is no profile to add.",
+            hint="Set S2S_PROFILE_URL, or turn S2S_INJECT_PROFILE off.",
+            id="vocero.W021",
+        )
+    if vocero.mcp_url and vocero.apipilot.tools_url:
+        yield checks.Warning(
+            "The ApiPilot settings are ignored, because S2S_MCP_URL is set.",
+            hint="Unset S2S_MCP_URL to use the bridge, or the others to be clear.",
+            id="vocero.W022",
+        )
+
+
 def _host() -> Iterator[CheckMessage]:
     host = urlsplit(settings.VOCERO.public_url).netloc
     name, _ = split_domain_port(host)
@@ -104,6 +133,12 @@ def _exposed() -> Iterator[CheckMessage]:
             hint="Turn it off in front of real callers.",
             id="vocero.W011",
         )
+    if vocero.allow_private_addresses:
+        yield checks.Warning(
+            "S2S_ALLOW_PRIVATE_ADDRESSES is on: a service's name may begin to lead into this network.",
+            hint="Turn it off unless a service changes between public and private addresses.",
+            id="vocero.W014",
+        )
     if not vocero.public_url.startswith("https://"):
         yield checks.Warning(
             "S2S_PUBLIC_URL is no https address: cookies are not secure and browsers give no microphone.",
@@ -119,6 +154,9 @@ def _readable_on_the_way() -> Iterator[CheckMessage]:
         "S2S_SPEECH_URL": vocero.speech_url,
         "S2S_BACKEND_LOGIN_URL": vocero.backend_login_url,
         "S2S_MCP_URL": vocero.mcp_url,
+        "S2S_APIPILOT_TOOLS_URL": vocero.apipilot.tools_url,
+        "S2S_APIPILOT_TOOLS_EXECUTE_URL": vocero.apipilot.execute_url,
+        "S2S_PROFILE_URL": vocero.profile_url,
     }
     for name, address in addresses.items():
         parts = urlsplit(address)

@@ -5,14 +5,17 @@ from __future__ import annotations
 import base64
 import json
 import os
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import environ
 from django.core.exceptions import ImproperlyConfigured
+
+from tools.sources.apipilot.paths import PLACEHOLDER
 
 EIGHT_TOOLS = (
     "list_reports",
@@ -27,6 +30,16 @@ EIGHT_TOOLS = (
 SELECTIONS = ("auto", "native", "marker")
 WEB = ("http", "https")
 LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
+
+
+@dataclass(frozen=True, slots=True)
+class ApiPilot:
+    """The legacy bridge: its addresses, for how many seconds a list is kept, the service's credential."""
+
+    tools_url: str = ""
+    execute_url: str = ""
+    ttl: int = 300
+    token: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +59,10 @@ class Vocero:
     reconnect_grace: float
     backend_login_url: str
     mcp_url: str
+    apipilot: ApiPilot
+    allow_private_addresses: bool
+    inject_profile: bool
+    profile_url: str
     token_keys: tuple[str, ...]
     conversation_ttl: int
     conversation_idle: int
@@ -67,6 +84,7 @@ class Vocero:
     rate_bootstrap: int
     rate_secrets: int
     rate_sockets: int
+    rate_apipilot: int
     max_conversations: int
     retention_transcripts: int
     retention_payloads: int
@@ -76,8 +94,10 @@ class Vocero:
 
     @property
     def mode(self) -> str:
-        """`mcp` when AquaPortal is configured, else `plain`."""
-        return "mcp" if self.mcp_url else "plain"
+        """`mcp` when AquaPortal is configured, else `apipilot` with its bridge, else `plain`."""
+        if self.mcp_url:
+            return "mcp"
+        return "apipilot" if self.apipilot.tools_url else "plain"
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +158,14 @@ class Reader:
     def url(self, name: str, schemes: tuple[str, ...]) -> str:
         value = self.text(name)
         return checked_url(name, value, schemes) if value else ""
+
+    def template(self, name: str, schemes: tuple[str, ...]) -> str:
+        value = self.url(name, schemes)
+        parts = urlsplit(value)
+        bare = PLACEHOLDER.sub("", parts.path)
+        if set("{}") & set(bare + parts.netloc + parts.query + parts.fragment):
+            raise refusal(name, "placeholders such as {name} may stand in the path only")
+        return value
 
     def origin(self, name: str) -> str:
         value = self.text(name)
@@ -204,6 +232,13 @@ def checked_key(name: str, value: str) -> str:
     return value
 
 
+def checked_token(name: str, value: str) -> str:
+    """The token itself, when it can follow `Bearer ` in a header; empty is none."""
+    if not re.fullmatch(r"[\x21-\x7e]{0,8192}", value):
+        raise refusal(name, "a token is one word of visible ASCII characters")
+    return value
+
+
 def environment(folder: Path) -> dict[str, str]:
     """The process's environment over the file that ENV_FILE names, by default the project's `.env`.
 
@@ -260,8 +295,21 @@ def _services(read: Reader) -> dict[str, Any]:
         "reconnect_grace": read.number("S2S_RECONNECT_GRACE", 30, 0, 600),
         "backend_login_url": read.url("S2S_BACKEND_LOGIN_URL", WEB),
         "mcp_url": read.url("S2S_MCP_URL", WEB),
+        "apipilot": _apipilot(read),
+        "allow_private_addresses": read.flag("S2S_ALLOW_PRIVATE_ADDRESSES"),
+        "inject_profile": read.flag("S2S_INJECT_PROFILE"),
+        "profile_url": read.url("S2S_PROFILE_URL", WEB),
         "token_keys": tuple(checked_key("S2S_TOKEN_KEYS", key) for key in read.names("S2S_TOKEN_KEYS")),
     }
+
+
+def _apipilot(read: Reader) -> ApiPilot:
+    return ApiPilot(
+        tools_url=read.url("S2S_APIPILOT_TOOLS_URL", WEB),
+        execute_url=read.template("S2S_APIPILOT_TOOLS_EXECUTE_URL", WEB),
+        ttl=read.whole("S2S_APIPILOT_TTL_SEC", 300, 0, 86_400),
+        token=checked_token("S2S_APIPILOT_TOKEN", read.text("S2S_APIPILOT_TOKEN")),
+    )
 
 
 def _calls(read: Reader) -> dict[str, Any]:
@@ -293,6 +341,7 @@ def _limits(read: Reader) -> dict[str, Any]:
         "rate_bootstrap": read.whole("S2S_RATE_BOOTSTRAP", 30),
         "rate_secrets": read.whole("S2S_RATE_SECRETS", 120),
         "rate_sockets": read.whole("S2S_RATE_SOCKETS", 60),
+        "rate_apipilot": read.whole("S2S_RATE_APIPILOT", 60),
         "max_conversations": read.whole("S2S_MAX_CONVERSATIONS", 200),
         "retention_transcripts": read.whole("S2S_RETENTION_TRANSCRIPTS", 30, 0, 36_500),
         "retention_payloads": read.whole("S2S_RETENTION_PAYLOADS", 30, 0, 36_500),

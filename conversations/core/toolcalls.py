@@ -26,6 +26,7 @@ MOST_ANSWERED = 1_024
 MOST_FINISHING = 6
 BROWSER = "browser"
 LABEL = "[Reference data"
+BRIDGE = "apipilot"
 
 
 class ToolCalls:
@@ -309,9 +310,12 @@ class ToolCalls:
             return "malformed_selection"
         if arguments is None:
             return "invalid_arguments" if isinstance(chosen, FunctionCall) else "malformed_selection"
-        if chosen.name not in self.setup.server_tools:
+        source = self.setup.server_tools.get(chosen.name)
+        if source is None:
             return "unknown_tool"
-        return ""
+        # The bridge has a marker of its own, which picks nothing else.
+        bridged = isinstance(chosen, Selection) and (chosen.grammar == BRIDGE) != (source == BRIDGE)
+        return "unknown_tool" if bridged else ""
 
     def _refuse(self, picked: Picked, now: float, sentence: str = "") -> list[Effect]:
         code, ref = picked.code, self.setup.new_id("ref")

@@ -148,7 +148,9 @@ def _create_response(event: dict[str, Any]) -> e.CreateAsked:
 
 
 def _update(event: dict[str, Any]) -> UpdateAsked:
-    return UpdateAsked(page_session(event["session"]))
+    # The oldest pages send the session's fields beside the type.
+    bare = {key: value for key, value in event.items() if key not in ("type", "event_id")}
+    return UpdateAsked(page_session(bare if bare and "session" not in bare else event["session"]))
 
 
 def _client_message(event: dict[str, Any]) -> Asked:
@@ -211,6 +213,8 @@ def _nested(session: Mapping[str, Any]) -> dict[str, Any]:
     nested = dict(session)
     if "modalities" in nested and "output_modalities" not in nested:
         nested["output_modalities"] = ["audio"] if "audio" in nested["modalities"] else ["text"]
+    if "max_response_output_tokens" in nested:
+        nested.setdefault("max_output_tokens", nested["max_response_output_tokens"])
     audio = nested.get("audio") if isinstance(nested.get("audio"), dict) else {}
     given = {side: dict((audio or {}).get(side) or {}) for side in ("input", "output")}
     for flat, side, name in _FLAT:

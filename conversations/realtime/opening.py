@@ -22,18 +22,21 @@ _TRANSCRIBER = "whisper-1"
 class Declaration:
     """What the service is told: the caller's tools, how they may be picked, and what the page adds.
 
-    `wanted` is `auto`, `native` or `marker`. `page` holds what the client set, in GA's nested shape.
+    `wanted` is `auto`, `native` or `marker`. `page` holds what the client set, in GA's nested shape,
+    `background` what the server knows beforehand, as `prompt.background` words it.
     """
 
     caller_name: str
     tools: tuple[Tool, ...]
     wanted: str
     page: Mapping[str, Any] = field(default_factory=dict)
+    background: str = ""
 
     def instructions(self, selection: str) -> str:
         """The whole instructions for one way of picking tools; any but `marker` has no marker rules."""
         marked = self.tools if selection == "marker" else ()
-        return prompt.instructions(self.caller_name, str(self.page.get("instructions") or ""), marked)
+        page = str(self.page.get("instructions") or "")
+        return prompt.instructions(self.caller_name, page, marked, self.background)
 
     def session(self, selection: str) -> dict[str, Any]:
         """The session as it is declared for one way of picking tools."""

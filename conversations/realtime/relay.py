@@ -13,9 +13,8 @@ import structlog
 from channels.db import database_sync_to_async
 from django.conf import settings
 from django.db import DatabaseError, InterfaceError
-from django.utils import timezone
 
-from conversations import journal, lifecycle
+from conversations import journal, lifecycle, profile, toolbox
 from conversations.bootstrap import Plan, load_plan
 from conversations.core.policy import Limits
 from conversations.core.records import Record
@@ -23,16 +22,15 @@ from conversations.core.transcript import Said
 from conversations.identity import rates
 from conversations.identity.admission import Admission, admit_socket
 from conversations.models import new_ref
-from conversations.realtime import endings, nudges
+from conversations.realtime import endings, nudges, prompt
 from conversations.realtime.connection import SpeechConnection, SpeechUnavailable, dial
 from conversations.realtime.endings import Ending
 from conversations.realtime.session import Call, Ports, Session
 from conversations.realtime.toolrun import NotRecorded
 from conversations.realtime.waiting import Waiting
-from tools.catalog import Offer, discover
-from tools.contract import Caller, ToolFailure, ToolSource
-from tools.snapshots import SnapshotCache
-from tools.sources.mcp import McpSource, Server
+from tools.catalog import Offer
+from tools.contract import ToolFailure, ToolSource
+from tools.sources.mcp import McpSource
 
 log = structlog.get_logger(__name__)
 
@@ -141,10 +139,9 @@ class Relay:
             await database_sync_to_async(lifecycle.release)(conversation_id, self._owner, claim.generation)
 
     async def _run(self, plan: Plan) -> Ending:
-        source = None
-        if plan.mode == "mcp" and plan.caller:
-            source = McpSource(Server(settings.VOCERO.mcp_url, on_changed=self._tools_changed))
-        session = Session(self._call(plan), self._ports(plan, source))
+        source = toolbox.source_of(plan, self._tools_changed)
+        background = prompt.background(await profile.text_for(plan), plan.episode_id)
+        session = Session(self._call(plan, background), self._ports(plan, source))
         beat = asyncio.create_task(self._keep(plan, session))
         opening = asyncio.create_task(self._open(source, plan))
         try:
@@ -166,9 +163,9 @@ class Relay:
         if self._session is not None:
             self._session.tools_changed()
 
-    async def _open(self, source: McpSource | None, plan: Plan) -> None:
+    async def _open(self, source: ToolSource | None, plan: Plan) -> None:
         """Connects ahead of the first call, also where a kept catalog spares the discovery."""
-        if source is None or plan.caller is None:
+        if not isinstance(source, McpSource) or plan.caller is None:
             return
         try:
             await source.open(plan.caller)
@@ -217,11 +214,11 @@ class Relay:
             return None
         return endings.TAKEN_OVER if standing.state == "superseded" else endings.closed(standing.reason)
 
-    def _call(self, plan: Plan) -> Call:
+    def _call(self, plan: Plan, background: str) -> Call:
         vocero = settings.VOCERO
         return Call(
             conversation_id=plan.conversation_id,
-            caller=plan.caller,
+            caller=toolbox.caller_of(plan),
             caller_name=plan.caller_name,
             plain=plan.mode == "plain",
             expires_at=datetime.fromtimestamp(plan.expires_at, UTC).isoformat(),
@@ -243,6 +240,7 @@ class Relay:
             next_turn=plan.next_turn,
             history=tuple(Said(heard.role, heard.text) for heard in plan.history),
             page=plan.session,
+            background=background,
         )
 
     def _ports(self, plan: Plan, source: ToolSource | None) -> Ports:
@@ -261,7 +259,12 @@ class Relay:
                 raise NotRecorded(str(error)) from error
 
         async def offered(again: bool) -> Offer:
-            return await _offer(source, plan.caller, again)
+            return await toolbox.offer(plan, source, again)
+
+        def unauthorized() -> None:
+            # The service's own credential is nobody's login, and a bad one ends no conversation.
+            if plan.caller is not None:
+                self._close_conversation(plan.conversation_id, "auth_expired")
 
         return Ports(
             send=self._send_while_there,
@@ -271,7 +274,7 @@ class Relay:
             commit=commit,
             now=time.time,
             new_id=new_id,
-            unauthorized=lambda: self._close_conversation(plan.conversation_id, "auth_expired"),
+            unauthorized=unauthorized,
         )
 
     def _close_conversation(self, conversation_id: str, reason: str) -> None:
@@ -315,13 +318,6 @@ class Relay:
 
 
 _closing: set[asyncio.Task[None]] = set()
-
-
-async def _offer(source: ToolSource | None, caller: Caller | None, again: bool) -> Offer:
-    if source is None or caller is None:
-        return Offer()
-    cache = SnapshotCache(settings.VOCERO.catalog_ttl, again)
-    return await discover([source], caller, settings.VOCERO.mcp_tools, cache, timezone.now())
 
 
 def new_id(kind: str) -> str:

@@ -67,6 +67,7 @@ class Call:
     next_turn: int = 1
     history: Sequence[Said] = ()
     page: Mapping[str, Any] = field(default_factory=dict)
+    background: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,8 @@ class Session:
         line = Line(
             call.conversation_id, ports.dial, ports.write, ports.now, ports.new_id, call.speech_session_max
         )
-        self._upstream = Upstream(line, Declaration(call.caller_name, (), call.selection), self)
+        declaration = Declaration(call.caller_name, (), call.selection, background=call.background)
+        self._upstream = Upstream(line, declaration, self)
         self._machine: Machine | None = None
         self._tools: dict[str, asyncio.Task[None]] = {}
         self._timers: dict[str, asyncio.TimerHandle] = {}

@@ -5,26 +5,20 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import re
-import ssl
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any
 
 import httpx2
 
-from tools.addresses import Pinned
+from tools import outgoing
 from tools.contract import CallContext, Caller, Tool, ToolFailure, ToolResult
 from tools.sources.apipilot import envelope
 from tools.sources.apipilot.envelope import BridgeFailure
 from tools.sources.apipilot.paths import PathRefused, filled
 
 MAX_BODY = 2_000_000
-# Objects and arrays in one answer: reading them holds up every other conversation.
-MAX_PARTS = 50_000
-CONNECT_SECONDS = 3.0
 DISCOVERY_SECONDS = 10.0
-KEEPALIVE_SECONDS = 4.0
 _HEADER = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]{0,8190}[\x21-\x7e])?")
 
 
@@ -149,12 +143,12 @@ class ApiPilotSource:
     async def _asked(self, method: str, address: str, credential: Credential, body: Any = None) -> Any:
         headers = {**credential.headers(), "Accept": "application/json", "Accept-Encoding": "identity"}
         if self._client is None:
-            self._client = _http_client(self._endpoints.allow_private)
+            self._client = outgoing.client(self._endpoints.allow_private)
         request = self._client.build_request(method, address, headers=headers, json=body)
         try:
             response = await self._client.send(request, stream=True)
             try:
-                answer = b"" if response.is_redirect else await _whole(response)
+                answer = b"" if response.is_redirect else await outgoing.body(response, MAX_BODY)
             finally:
                 await response.aclose()
         except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout) as error:
@@ -163,35 +157,6 @@ class ApiPilotSource:
             raise BridgeFailure("timeout") from error
         except httpx2.HTTPError as error:
             raise BridgeFailure("connection_lost") from error
+        except outgoing.TooLarge as error:
+            raise BridgeFailure("tool_error", envelope.TOO_LARGE, response.status_code) from error
         return envelope.opened(response.status_code, answer, credential.secrets)
-
-
-def _http_client(allow_private: bool) -> httpx2.AsyncClient:
-    """No redirects and no proxies; the deadline of a call ends it, not a silence."""
-    limits = httpx2.Limits(max_connections=8, max_keepalive_connections=2, keepalive_expiry=KEEPALIVE_SECONDS)
-
-    def make() -> httpx2.AsyncBaseTransport:
-        return httpx2.AsyncHTTPTransport(verify=_ssl_context(), trust_env=False, limits=limits)
-
-    timeout = httpx2.Timeout(None, connect=CONNECT_SECONDS, pool=CONNECT_SECONDS)
-    transport = Pinned(make, allow_private)
-    return httpx2.AsyncClient(transport=transport, trust_env=False, follow_redirects=False, timeout=timeout)
-
-
-@cache
-def _ssl_context() -> ssl.SSLContext:
-    """One for all clients: each of its own would cost 20 ms and 830 KiB a conversation."""
-    return httpx2.create_ssl_context(trust_env=False)
-
-
-async def _whole(response: httpx2.Response) -> bytes:
-    """The body, raw: a few compressed bytes could unfold into megabytes."""
-    body, parts = bytearray(), 0
-    if response.headers.get("content-encoding", "identity").lower() != "identity":
-        raise BridgeFailure("tool_error", envelope.TOO_LARGE, response.status_code)
-    async for chunk in response.aiter_raw():
-        body += chunk
-        parts += chunk.count(b"{") + chunk.count(b"[")
-        if len(body) > MAX_BODY or parts > MAX_PARTS:
-            raise BridgeFailure("tool_error", envelope.TOO_LARGE, response.status_code)
-    return bytes(body)

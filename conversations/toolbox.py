@@ -1,0 +1,61 @@
+"""Where a conversation's tools live, and as whom they are asked: the one place that tells the modes apart."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import replace
+
+from django.conf import settings
+from django.utils import timezone
+
+from conversations.bootstrap import Plan
+from conversations.models import Conversation
+from tools.catalog import Offer, discover
+from tools.contract import Caller, ToolSource
+from tools.snapshots import SnapshotCache
+from tools.sources.apipilot import ApiPilotSource, Endpoints
+from tools.sources.mcp import McpSource, Server
+
+
+def source_of(plan: Plan, on_changed: Callable[[], None]) -> ToolSource | None:
+    """A source of this conversation's own; None where it has no server tools. It must be closed."""
+    vocero = settings.VOCERO
+    if plan.mode == Conversation.Mode.MCP and plan.caller:
+        return McpSource(Server(vocero.mcp_url, on_changed=on_changed))
+    if plan.mode == Conversation.Mode.APIPILOT and vocero.apipilot.tools_url:
+        return ApiPilotSource(bridge())
+    return None
+
+
+def bridge() -> Endpoints:
+    """Where the ApiPilot bridge is."""
+    vocero = settings.VOCERO
+    return Endpoints(vocero.apipilot.tools_url, vocero.apipilot.execute_url, vocero.allow_private_addresses)
+
+
+def caller_of(plan: Plan) -> Caller | None:
+    """As whom tools run: who logged in, else in `apipilot` mode the service with its own credential."""
+    if plan.caller is None and plan.mode == Conversation.Mode.APIPILOT:
+        return service()
+    return plan.caller
+
+
+def service() -> Caller:
+    """Nobody in particular, with the service's own credential, which may be none."""
+    token = settings.VOCERO.apipilot.token
+    return Caller("", token, hashlib.sha256(token.encode()).hexdigest())
+
+
+async def offer(plan: Plan, source: ToolSource | None, again: bool) -> Offer:
+    """What the conversation may use now; with `again` nothing kept is good enough.
+
+    A credential of the service's that the bridge refuses is no caller's login that has ended.
+    """
+    caller, vocero = caller_of(plan), settings.VOCERO
+    if source is None or caller is None:
+        return Offer()
+    bridged = plan.mode == Conversation.Mode.APIPILOT
+    cache = SnapshotCache(vocero.apipilot.ttl if bridged else vocero.catalog_ttl, again)
+    found = await discover([source], caller, None if bridged else vocero.mcp_tools, cache, timezone.now())
+    return found if plan.caller is not None else replace(found, unauthorized=False)
