@@ -67,8 +67,9 @@ def background(profile: str, episode_id: str) -> str:
     if profile:
         lines = (_harmless(line) for line in profile[:PROFILE_LIMIT].splitlines())
         parts.append(_PROFILE.format(text="\n".join(line for line in lines if line)))
-    if episode_id:
-        parts.append(_EPISODE.format(id=json.dumps(_harmless(episode_id)[:HINT_LIMIT], ensure_ascii=False)))
+    hint = _harmless(episode_id)[:HINT_LIMIT]
+    if hint.strip("… "):
+        parts.append(_EPISODE.format(id=json.dumps(hint, ensure_ascii=False)))
     return "\n\n".join(parts)
 
 

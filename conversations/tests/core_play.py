@@ -43,12 +43,12 @@ def marker(name="get_report", arguments='{"request":{"report_id":"r1"}}', gramma
     return f"<<<{grammar}:NAME={name},ARGUMENTS={arguments}>>>"
 
 
-def setup(plain=False, browser_tools=(SEARCH,), finish_tools=(), limits=None, **sheets):
-    numbers = {}
+def setup(plain=False, browser_tools=(SEARCH,), finish_tools=(), limits=None, **more):
+    numbers, offered = {}, more.pop("server_tools", TOOLS)
     return Setup(
         conversation_id="conversation",
         plain=plain,
-        server_tools={**TOOLS, **dict.fromkeys(sheets.get("confirm_tools", ()), "mcp")},
+        server_tools={**offered, **dict.fromkeys(more.get("confirm_tools", ()), "mcp")},
         browser_tools=frozenset(browser_tools),
         finish_tools=frozenset(finish_tools),
         canonical=canonical,
@@ -56,7 +56,7 @@ def setup(plain=False, browser_tools=(SEARCH,), finish_tools=(), limits=None, **
         for_model=FOR_MODEL,
         for_caller=FOR_CALLER,
         limits=limits or Limits(),
-        **sheets,
+        **more,
     )
 
 

@@ -294,6 +294,18 @@ def test_the_flat_session_of_older_clients_is_understood():
     assert update(modalities=["text"])["output_modalities"] == ["text"]
 
 
+def test_the_flat_limit_of_an_answer_is_understood():
+    assert update(max_response_output_tokens=200) == {"max_output_tokens": 200}
+    assert update(max_response_output_tokens=200, max_output_tokens=7) == {"max_output_tokens": 7}
+
+
+def test_a_session_whose_fields_stand_beside_the_type_is_understood():
+    asked = read(type="session.update", event_id="e", voice="ash", instructions="Be brief.", temperature=0.8)
+    assert asked.session == {"instructions": "Be brief.", "audio": {"output": {"voice": "ash"}}}
+    both = read(type="session.update", voice="ash", session={"voice": "sage"})
+    assert both.session == {"audio": {"output": {"voice": "sage"}}}
+
+
 def test_the_nested_wish_wins_over_the_flat_one():
     assert update(voice="old", audio={"output": {"voice": "new"}})["audio"]["output"] == {"voice": "new"}
 

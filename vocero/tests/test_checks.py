@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from vocero import checks
-from vocero.env import EIGHT_TOOLS
+from vocero.env import EIGHT_TOOLS, ApiPilot
 
 SOUND = {
     "speech_url": "wss://speech.example/v1/realtime",
@@ -14,6 +14,8 @@ SOUND = {
     "backend_login_url": "https://login.example",
     "mcp_url": "https://portal.example/mcp",
 }
+
+BRIDGE = ApiPilot("https://bridge.example/tools", "https://bridge.example/tools/{name}")
 
 
 @pytest.fixture
@@ -49,6 +51,15 @@ def test_a_sound_deployment_hears_nothing(said):
         ({"confirm_tools": ("get_report", "get_reports")}, {"W006"}),
         ({"confirm_tools": ("drop",), "mcp_url": ""}, set()),
         ({"conversation_idle": 7200, "conversation_ttl": 3600}, {"W004"}),
+        ({"apipilot": BRIDGE}, {"W022"}),
+        ({"apipilot": BRIDGE, "mcp_url": ""}, set()),
+        ({"apipilot": BRIDGE, "mcp_url": "", "backend_login_url": ""}, set()),
+        ({"apipilot": replace(BRIDGE, execute_url=""), "mcp_url": ""}, {"E003"}),
+        ({"apipilot": replace(BRIDGE, tools_url=""), "mcp_url": ""}, {"E003"}),
+        ({"inject_profile": True}, {"W020"}),
+        ({"inject_profile": True, "profile_url": "https://portal.example/me"}, {"W020"}),
+        ({"inject_profile": True, "mcp_url": ""}, {"W021"}),
+        ({"inject_profile": True, "mcp_url": "", "profile_url": "https://portal.example/me"}, set()),
         ({"public_url": "https://other.example:8443"}, {"W005"}),
         ({"public_url": "https://talk.example:8443"}, set()),
         ({"public_url": ""}, set()),

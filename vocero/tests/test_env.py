@@ -32,9 +32,39 @@ def test_aquaportal_makes_the_mode():
     assert read_vocero({"S2S_MCP_URL": "https://portal.example/mcp"}).mode == "mcp"
 
 
+def test_the_bridge_makes_the_mode_where_aquaportal_does_not():
+    bridge = {"S2S_APIPILOT_TOOLS_URL": "https://bridge.example/tools"}
+    assert read_vocero(bridge).mode == "apipilot"
+    assert read_vocero({**bridge, "S2S_MCP_URL": "https://portal.example/mcp"}).mode == "mcp"
+    assert read_vocero({"S2S_AGENT_PROFILE": "apipilot"}) == read_vocero({})
+
+
+def test_the_bridges_settings_are_read_and_its_credential_is_in_no_representation():
+    vocero = read_vocero(
+        {
+            "S2S_APIPILOT_TOOLS_URL": "https://bridge.example/tools",
+            "S2S_APIPILOT_TOOLS_EXECUTE_URL": "https://bridge.example/farms/{farm_id}/{name}",
+            "S2S_APIPILOT_TTL_SEC": "60",
+            "S2S_APIPILOT_TOKEN": "SECRET-of-the-service",
+        }
+    )
+    assert (vocero.apipilot.ttl, vocero.apipilot.token) == (60, "SECRET-of-the-service")
+    assert vocero.apipilot.execute_url == "https://bridge.example/farms/{farm_id}/{name}"
+    assert "SECRET" not in repr(vocero)
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [
+        ("S2S_APIPILOT_TOOLS_EXECUTE_URL", "https://{name}.example/run"),
+        ("S2S_APIPILOT_TOOLS_EXECUTE_URL", "https://bridge.example/run?tool={name}"),
+        ("S2S_APIPILOT_TOOLS_EXECUTE_URL", "https://bridge.example/run/{na me}"),
+        ("S2S_APIPILOT_TOOLS_EXECUTE_URL", "https://bridge.example/run/{name"),
+        ("S2S_APIPILOT_TOOLS_URL", "file:///etc/passwd"),
+        ("S2S_APIPILOT_TTL_SEC", "-1"),
+        ("S2S_APIPILOT_TOKEN", "SECRET two words"),
+        ("S2S_APIPILOT_TOKEN", "SECRET\r\nX-Evil: 1"),
+        ("S2S_PROFILE_URL", "gopher://x"),
         ("S2S_SPEECH_URL", "http://speech.example"),
         ("S2S_SPEECH_URL", "speech.example"),
         ("S2S_MCP_URL", "file:///etc/passwd"),
