@@ -7,6 +7,7 @@ SPEECH ?= full
 VENV := .venv
 BIN := $(VENV)/bin
 PEERS := .venvs/peers
+FASTMCP := .venvs/fastmcp
 INSTALL := -m pip install --quiet --quiet --disable-pip-version-check --no-input
 
 # What `check --deploy` is asked about: a server behind one proxy with https.
@@ -35,7 +36,7 @@ demo: $(VENV)/.runtime $(if $(filter light,$(SPEECH)),,$(VENV)/.speech)
 	fi; \
 	exec $(BIN)/python -m demo.run --port "$(PORT)" --speech "$$speech"
 
-test: $(VENV)/.dev $(VENV)/.speech $(PEERS)/.installed node_modules/.package-lock.json
+test: $(VENV)/.dev $(VENV)/.speech $(PEERS)/.installed $(FASTMCP)/.installed node_modules/.package-lock.json
 	@.ci/suite
 
 check: $(VENV)/.dev $(VENV)/.speech
@@ -81,6 +82,12 @@ $(PEERS)/.installed: requirements-peers.txt | $(BIN)/python
 	@echo "Installing the stock clients …"
 	@[ -x $(PEERS)/bin/python ] || $(BIN)/python -m venv $(PEERS)
 	@$(PEERS)/bin/python $(INSTALL) -r requirements-peers.txt
+	@touch $@
+
+$(FASTMCP)/.installed: requirements-fastmcp.txt | $(BIN)/python
+	@echo "Installing a server on FastMCP …"
+	@[ -x $(FASTMCP)/bin/python ] || $(BIN)/python -m venv $(FASTMCP)
+	@$(FASTMCP)/bin/python $(INSTALL) -r requirements-fastmcp.txt
 	@touch $@
 
 # Without npm the tests that need these are skipped, or fail where CI=true.

