@@ -29,12 +29,31 @@ def depth_limit(schema: Any, deepest: int) -> int:
     return next(depth for depth in range(deepest + 1) if looks.at(schema, depth) > MAX_LOOKS) - 1
 
 
-class _Looks:
-    """Counts with a memory: each subschema once for each depth."""
+class References:
+    """What the references of one schema lead to."""
 
     def __init__(self, root: Any) -> None:
         self._root = root
         self._named = dict(_names(root))
+
+    def target(self, reference: str) -> Any:
+        """The part of the schema that it names; ValueError where it leads nowhere inside."""
+        base, _, fragment = reference.partition("#")
+        by_name = f"#{fragment}" if fragment and not fragment.startswith("/") else base
+        place = self._named.get(by_name) if by_name else self._root
+        for part in fragment.split("/")[1:] if by_name == base else ():
+            step = unquote(part).replace("~1", "/").replace("~0", "~")
+            place = _child(place, step)
+        if place is None:
+            raise ValueError("a reference leads nowhere inside the schema")
+        return place
+
+
+class _Looks:
+    """Counts with a memory: each subschema once for each depth."""
+
+    def __init__(self, root: Any) -> None:
+        self._references = References(root)
         self._known: dict[tuple[int, int], int] = {}
 
     def at(self, schema: Any, depth: int) -> int:
@@ -48,24 +67,15 @@ class _Looks:
         return self._known[key]
 
     def _count(self, schema: Mapping[str, Any], depth: int) -> int:
-        referred = [self._target(schema[name]) for name in _REFERENCES if isinstance(schema.get(name), str)]
+        referred = [
+            self._references.target(schema[name]) for name in _REFERENCES if isinstance(schema.get(name), str)
+        ]
         looks = 1 + sum(self.at(one, depth) for one in (*referred, *_subschemas(schema, _SAME_PLACE)))
         if depth == 0 or looks > MAX_LOOKS:
             return looks
         every = sum(self.at(one, depth - 1) for one in _subschemas(schema, _EVERY_CHILD))
         dearest = max((self.at(one, depth - 1) for one in _subschemas(schema, _ONE_CHILD)), default=0)
         return looks + every + dearest
-
-    def _target(self, reference: str) -> Any:
-        base, _, fragment = reference.partition("#")
-        by_name = f"#{fragment}" if fragment and not fragment.startswith("/") else base
-        place = self._named.get(by_name) if by_name else self._root
-        for part in fragment.split("/")[1:] if by_name == base else ():
-            step = unquote(part).replace("~1", "/").replace("~0", "~")
-            place = _child(place, step)
-        if place is None:
-            raise ValueError("a reference leads nowhere inside the schema")
-        return place
 
 
 def _subschemas(schema: Mapping[str, Any], keywords: tuple[str, ...]) -> Iterator[Any]:
