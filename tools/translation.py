@@ -6,7 +6,7 @@ What a dialect cannot say is left out of what the model reads; the call is still
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -242,19 +242,19 @@ class _Translation:
 
 
 _NOTES = frozenset({"title", "description", "default", "examples"})
-_ABOUT: Mapping[str, Callable[[str], bool]] = {
-    "object": lambda key: key in ("properties", "required", "minProperties", "maxProperties"),
-    "array": lambda key: key in ("items", "minItems", "maxItems", "uniqueItems"),
-    "string": lambda key: key in ("minLength", "maxLength", "pattern", "format", "enum"),
-    "integer": lambda key: key in ("minimum", "maximum", "multipleOf", "format"),
-    "number": lambda key: key in ("minimum", "maximum", "multipleOf", "format"),
+_LENGTHS, _RANGE = {"minLength", "maxLength"}, {"minimum", "maximum", "multipleOf", "format"}
+_ABOUT: Mapping[str, set[str]] = {
+    "object": {"properties", "required", "minProperties", "maxProperties"},
+    "array": {"items", "minItems", "maxItems", "uniqueItems"},
+    "string": {*_LENGTHS, "pattern", "format", "enum"},
+    "integer": _RANGE,
+    "number": _RANGE,
 }
 
 
 def _about(told: Mapping[str, Any], name: str) -> dict[str, Any]:
     """What is told of values of this type."""
-    belongs = _ABOUT.get(name, lambda _key: False)
-    return {key: value for key, value in told.items() if belongs(key)}
+    return {key: value for key, value in told.items() if key in _ABOUT.get(name, ())}
 
 
 def _annotations(schema: Mapping[str, Any]) -> dict[str, Any]:
