@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -15,6 +14,7 @@ import structlog
 from tools import schema, sentences
 from tools.contract import Caller, Tool, ToolFailure, ToolSource
 from tools.frozen import freeze
+from tools.naming import alias
 from tools.schema import Compiled, SchemaRefused
 
 log = structlog.get_logger(__name__)
@@ -23,8 +23,7 @@ MAX_TOOLS = 256
 MAX_REFUSED = 100
 # It goes to the model with every session.
 MAX_DESCRIPTION = 8_000
-# What every model API accepts as a function name.
-LEGAL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+MAX_NAME = 128
 
 Refusals = tuple[tuple[str, str], ...]
 
@@ -70,9 +69,15 @@ def _nothing() -> Mapping[str, Entry]:
     return MappingProxyType({})
 
 
+def _no_names() -> Mapping[str, str]:
+    return MappingProxyType({})
+
+
 @dataclass(frozen=True, slots=True)
 class Offer:
     """What one caller may use now, deep-frozen; `refused` names what is not offered and why, for operators.
+
+    `entries` are by the tools' own names, `aliases` lead there from the names that the model is told.
 
     `error` is a sentence for the caller when a source could not be read, else empty; `unauthorized` says that
     a source no longer accepts the credential.
@@ -84,11 +89,16 @@ class Offer:
     error: str = ""
     unauthorized: bool = False
     entries: Mapping[str, Entry] = field(default_factory=_nothing, repr=False, compare=False)
+    aliases: Mapping[str, str] = field(default_factory=_no_names, repr=False, compare=False)
 
     def find(self, name: str) -> Tool | None:
         """The tool of exactly this name."""
         entry = self.entries.get(name)
         return entry.tool if entry else None
+
+    def own_name(self, name: str) -> str:
+        """The tool's own name for the one that the model uses; any other name stays as it is."""
+        return self.aliases.get(name, name)
 
     def source_of(self, name: str) -> ToolSource:
         """Where the tool of this name lives; KeyError when it is not offered."""
@@ -108,6 +118,7 @@ async def discover(
     """
     listings = await asyncio.gather(*(_listing(source, caller, allowed, cache, now) for source in sources))
     entries: dict[str, Entry] = {}
+    aliases: dict[str, str] = {}
     refused: list[tuple[str, str]] = []
     for source, listing in zip(sources, listings, strict=True):
         screened, reasons = _screen(source, listing.tools, allowed)
@@ -115,8 +126,10 @@ async def discover(
         for name, entry in screened.items():
             if name in entries:
                 refused.append((name, "Another source has a tool of this name."))
+            elif alias(name) in aliases:
+                refused.append((name, "The model would know another tool by the same name."))
             else:
-                entries[name] = entry
+                entries[name], aliases[alias(name)] = entry, name
     tools = tuple(entry.tool for entry in entries.values())
     failed = next((listing for listing in listings if listing.error), None)
     return Offer(
@@ -126,6 +139,7 @@ async def discover(
         error=sentences.for_discovery(failed.error, failed.source) if failed else "",
         unauthorized=any(listing.error == "unauthorized" for listing in listings),
         entries=MappingProxyType(entries),
+        aliases=MappingProxyType(aliases),
     )
 
 
@@ -183,8 +197,8 @@ def _screen(
     for tool in tools:
         if allowed is not None and tool.name not in allowed:
             refused.append((tool.name, "It is not on the list of allowed tools."))
-        elif not LEGAL_NAME.fullmatch(tool.name):
-            refused.append((tool.name, "Its name is not made of 1 to 64 letters, digits, _ and -."))
+        elif not 0 < len(tool.name) <= MAX_NAME:
+            refused.append((tool.name, f"Its name does not have 1 to {MAX_NAME} characters."))
         elif len(tool.description) > MAX_DESCRIPTION:
             refused.append((tool.name, f"Its description is longer than {MAX_DESCRIPTION:,} characters."))
         elif tool.name in entries:

@@ -17,6 +17,7 @@ from tools import results, schema, sentences
 from tools.arguments import ArgumentsMalformed, canonical
 from tools.catalog import Entry, Offer
 from tools.contract import CallContext, ToolFailure, ToolResult
+from tools.naming import alias
 
 __all__ = ["MIN_ROOM", "Outcome", "canonical", "objection", "refusal", "run"]
 
@@ -136,7 +137,7 @@ def _validated(entry: Entry, arguments: str | Mapping[str, Any] | None) -> dict[
 
 def _rendered(entry: Entry, result: ToolResult, context: CallContext, room: int) -> results.Rendered:
     """The result as text, with a note for the operator when it breaks the tool's own output schema."""
-    rendered = results.render(entry.tool.name, result, room, context.caller.token)
+    rendered = results.render(alias(entry.tool.name), result, room, context.caller.token)
     if rendered is None:
         raise ToolFailure("result_budget", sentences.for_model("result_budget"))
     problem = schema.validate(entry.output, result.data) if entry.output else None

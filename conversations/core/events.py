@@ -265,6 +265,7 @@ class ToolsOffered:
 
     server_tools: Mapping[str, str]
     browser_tools: frozenset[str]
+    aliases: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,8 +124,12 @@ class Floor:
         offered, self._offered = self._offered, None
         if offered is None:
             return []
-        names, browsers = offered.server_tools, offered.browser_tools
-        self.setup = replace(self.setup, server_tools=names, browser_tools=browsers)
+        self.setup = replace(
+            self.setup,
+            server_tools=offered.server_tools,
+            browser_tools=offered.browser_tools,
+            aliases=offered.aliases,
+        )
         self.tools.setup = self.output.setup = self.setup
         return [Redeclare()]
 

@@ -27,7 +27,8 @@ class Setup:
     """What one call may do, as plain data.
 
     `server_tools` maps each offered name to its source; those of `finish_tools` run on when the caller goes
-    on. `for_model`, `for_caller` have a text for each code.
+    on. `for_model`, `for_caller` have a text for each code. `aliases` lead from names that the model
+    is told to the tools' own.
     `canonical` gives canonical JSON and its digest, None for malformed arguments. `new_id(kind)` makes ids of
     the kinds `turn`, `call`, `item`, `event`, `nonce` and `ref`. Tools in `confirm_tools` need the caller's
     tap on a sheet, which only a client with `has_sheets` can show; `objection` is what the model is told of
@@ -42,6 +43,7 @@ class Setup:
     new_id: Callable[[str], str]
     for_model: Mapping[str, str]
     for_caller: Mapping[str, str]
+    aliases: Mapping[str, str] = field(default_factory=dict)
     confirm_tools: frozenset[str] = frozenset()
     has_sheets: bool = False
     objection: Callable[[str, str], str] = lambda _name, _arguments: ""
@@ -49,6 +51,10 @@ class Setup:
     limits: Limits = field(default_factory=Limits)
     next_turn: int = 1
     finish_tools: frozenset[str] = frozenset()
+
+    def own_name(self, name: str) -> str:
+        """The tool's own name for the one that the model used."""
+        return self.aliases.get(name, name)
 
     def label(self, name: str) -> str:
         """What the caller reads for a tool."""

@@ -72,7 +72,8 @@ class Taps:
         if sheet is None or not call.arguments.strip():
             return []
         again, picked = self._setup.canonical(call.arguments), sheet.picked
-        if again is not None and (call.name, again[0]) == (picked.name, sheet.arguments):
+        name = self._setup.own_name(call.name)
+        if again is not None and (name, again[0]) == (picked.name, sheet.arguments):
             return []
         # The service has one answer to it: that to the call as it is now.
         picked.sent = True

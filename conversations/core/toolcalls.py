@@ -281,7 +281,7 @@ class ToolCalls:
             turn_index=turn.index,
             sequence=turn.picks,
             service_call_id=chosen.call_id if isinstance(chosen, FunctionCall) else "",
-            name="" if isinstance(chosen, Malformed) else chosen.name[:NAME_LIMIT],
+            name="" if isinstance(chosen, Malformed) else self.setup.own_name(chosen.name)[:NAME_LIMIT],
             selection="native" if native else "marker",
             generation=generation,
             picked_at=now,
@@ -310,7 +310,7 @@ class ToolCalls:
             return "malformed_selection"
         if arguments is None:
             return "invalid_arguments" if isinstance(chosen, FunctionCall) else "malformed_selection"
-        source = self.setup.server_tools.get(chosen.name)
+        source = self.setup.server_tools.get(self.setup.own_name(chosen.name))
         if source is None:
             return "unknown_tool"
         # The bridge has a marker of its own, which picks nothing else.

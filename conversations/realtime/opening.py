@@ -10,6 +10,7 @@ from typing import Any
 from conversations.realtime import prompt, wire
 from conversations.realtime.connection import Connection, SpeechUnavailable
 from tools.contract import Tool
+from tools.naming import alias
 
 CREATED_WAIT = 8.0
 UPDATED_WAIT = 2.0
@@ -85,7 +86,7 @@ async def open_session(
     if created is None:
         raise SpeechUnavailable("no session.created")
     told = _session(created)
-    names = frozenset(tool.name for tool in declaration.tools)
+    names = frozenset(alias(tool.name) for tool in declaration.tools)
     first = "" if not names else "marker" if declaration.wanted == "marker" else "native"
     updated = await _declare(connection, declaration, first, new_id)
     selection = first

@@ -10,6 +10,7 @@ from typing import Any
 
 from conversations.core.markers import neutralise
 from tools.contract import Tool
+from tools.naming import alias
 
 VOCABULARY_LIMIT = 400
 PROFILE_LIMIT = 4_000
@@ -84,7 +85,7 @@ def declarations(tools: Iterable[Tool]) -> list[dict[str, Any]]:
     return [
         {
             "type": "function",
-            "name": tool.name,
+            "name": alias(tool.name),
             "description": tool.description,
             "parameters": tool.parameters,
         }
@@ -111,7 +112,7 @@ def digest(text: str) -> str:
 
 
 def _tool_line(tool: Tool) -> str:
-    line = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+    line = {"name": alias(tool.name), "description": tool.description, "parameters": tool.parameters}
     return neutralise(json.dumps(line, ensure_ascii=False))
 
 

@@ -194,7 +194,7 @@ class Session:
         if not isinstance(tool, dict) or tool.get("type") != "function":
             return False
         name = str(tool.get("name"))
-        return name in self._call.browser_tools and self._offer.find(name) is None
+        return name in self._call.browser_tools and self._offer.find(self._offer.own_name(name)) is None
 
     def _show(self, frame: str) -> None:
         if not self._to_browser.put(frame):
@@ -342,13 +342,14 @@ class Session:
 
     def _setup(self) -> Setup:
         call = self._call
-        server_tools, browser_tools = self._owners(self._offer)
+        server_tools, browser_tools, aliases = self._owners(self._offer)
         return Setup(
             conversation_id=call.conversation_id,
             plain=call.plain,
             server_tools=server_tools,
             browser_tools=browser_tools,
             canonical=executor.canonical,
+            aliases=aliases,
             new_id=self._ports.new_id,
             for_model=FOR_MODEL,
             for_caller=FOR_CALLER,
@@ -361,10 +362,10 @@ class Session:
             finish_tools=call.finish_tools,
         )
 
-    def _owners(self, offer: Offer) -> tuple[dict[str, str], frozenset[str]]:
-        """Which source each offered tool is of, and the tools that are the browser's own."""
+    def _owners(self, offer: Offer) -> tuple[dict[str, str], frozenset[str], Mapping[str, str]]:
+        """Which source each offered tool is of, the tools that are the browser's own, the model's names."""
         browsers = frozenset(name for name in self._call.browser_tools if offer.find(name) is None)
-        return {tool.name: tool.source for tool in offer.tools}, browsers
+        return {tool.name: tool.source for tool in offer.tools}, browsers, offer.aliases
 
     def _ready(self) -> Mapping[str, Any]:
         call = self._call

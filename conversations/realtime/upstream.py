@@ -17,6 +17,7 @@ from conversations.realtime.connection import Connection, SpeechUnavailable
 from conversations.realtime.opening import UPDATED_WAIT, Declaration, Opened, decide, open_session
 from conversations.realtime.outbox import Outbox
 from tools.contract import Tool
+from tools.naming import alias
 
 log = structlog.get_logger(__name__)
 
@@ -288,7 +289,7 @@ class Upstream:
 
     def _confirms(self, names: frozenset[str]) -> bool:
         """Whether a service that holds these tools lets the declared ones be picked as was chosen."""
-        declared = frozenset(tool.name for tool in self.declaration.tools)
+        declared = frozenset(alias(tool.name) for tool in self.declaration.tools)
         return self.selection != "native" or decide(self.declaration.wanted, declared, names) == "native"
 
     def _refused(self, event_id: str) -> bool:

@@ -7,6 +7,7 @@ import pytest
 
 from tools import catalog, executor
 from tools.contract import ToolFailure
+from tools.naming import alias
 from tools.testing import NOW, MemoryCache, MemorySource, a_caller, a_context, a_tool, answers
 
 HOSTILE = {"properties": {"a": {"$ref": "http://169.254.169.254/"}}}
@@ -42,11 +43,17 @@ async def test_one_bad_tool_costs_only_itself_case_052():
     assert all(len(reason) > 20 for _, reason in offer.refused)
 
 
-@pytest.mark.parametrize("name", ["calendar.update", "a/b", "my tool", "über", "x" * 65, "", "a\n"])
-async def test_a_name_that_model_apis_refuse_is_refused_by_name_case_064(name):
+@pytest.mark.parametrize("name", ["", "x" * 129])
+async def test_a_name_that_is_none_is_refused(name):
     offer = await discover(a_source(name, "good"))
     assert names(offer) == ["good"]
     assert offer.refused[0][0] == name
+
+
+async def test_of_two_tools_that_the_model_would_know_by_one_name_the_second_is_refused():
+    offer = await discover(a_source("a/b", alias("a/b")))
+    assert names(offer) == ["a/b"]
+    assert [name for name, _ in offer.refused] == [alias("a/b")]
 
 
 async def test_a_broken_output_schema_costs_its_check_only():
