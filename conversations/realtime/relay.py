@@ -23,9 +23,10 @@ from conversations.identity import rates
 from conversations.identity.admission import Admission, admit_socket
 from conversations.models import new_ref
 from conversations.realtime import endings, nudges, prompt
+from conversations.realtime.call import Call, Ports
 from conversations.realtime.connection import SpeechConnection, SpeechUnavailable, dial
 from conversations.realtime.endings import Ending
-from conversations.realtime.session import Call, Ports, Session
+from conversations.realtime.session import Session
 from conversations.realtime.toolrun import NotRecorded
 from conversations.realtime.waiting import Waiting
 from tools.catalog import Offer

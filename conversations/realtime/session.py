@@ -6,8 +6,8 @@ Everything enters by `feed`, one event at a time and without waiting; whatever w
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -15,12 +15,11 @@ import structlog
 
 from conversations.core import effects as fx
 from conversations.core import events as e
-from conversations.core.policy import Limits, Setup
 from conversations.core.records import CallOpened, Record
 from conversations.core.transcript import Said
 from conversations.core.turn import Machine
 from conversations.realtime import allowed, endings, shown, wire
-from conversations.realtime.connection import Connection
+from conversations.realtime.call import Call, Ports, owned, ready, setup
 from conversations.realtime.endings import Ending
 from conversations.realtime.opening import Declaration, Opened
 from conversations.realtime.outbox import Outbox
@@ -29,8 +28,6 @@ from conversations.realtime.reoffer import Reoffer
 from conversations.realtime.toolrun import Runner
 from conversations.realtime.upstream import Line, Upstream
 from conversations.realtime.waiting import Waiting
-from conversations.realtime.words import FOR_CALLER, FOR_MODEL
-from tools import executor
 from tools.catalog import Offer
 from tools.contract import Caller
 
@@ -44,48 +41,6 @@ PATIENCE = 2.0
 BURST = 200
 A_SECOND = 20.0
 ALWAYS_TOLD = ("error", "conversation.item.retrieved")
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """What one live call is about, as plain data. With `extras` the client knows Vocero's own events."""
-
-    conversation_id: str
-    caller: Caller | None
-    caller_name: str
-    plain: bool
-    expires_at: str
-    selection: str
-    tool_timeout: float
-    speech_session_max: float = 0.0
-    extras: bool = True
-    browser_tools: frozenset[str] = frozenset()
-    finish_tools: frozenset[str] = frozenset()
-    confirm_tools: frozenset[str] = frozenset()
-    labels: Mapping[str, str] = field(default_factory=dict)
-    limits: Limits = field(default_factory=Limits)
-    next_turn: int = 1
-    history: Sequence[Said] = ()
-    page: Mapping[str, Any] = field(default_factory=dict)
-    background: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Ports:
-    """What a call asks of the world.
-
-    `discover(again)` gives what the caller may use, asked anew with `again`; `unauthorized` is told when the
-    backend no longer accepts the caller.
-    """
-
-    send: Callable[[str], Awaitable[None]]
-    dial: Callable[[], Awaitable[Connection]]
-    discover: Callable[[bool], Awaitable[Offer]]
-    write: Callable[[Record], None]
-    commit: Callable[[Record], Awaitable[None]]
-    now: Callable[[], float]
-    new_id: Callable[[str], str]
-    unauthorized: Callable[[], None]
 
 
 class Session:
@@ -230,15 +185,15 @@ class Session:
         machine = self._machine
         history: Sequence[Said] = self._call.history
         if machine is None:
-            machine = self._machine = Machine(self._setup())
+            machine = self._machine = Machine(setup(self._call, self._ports, lambda: self._offer))
             self._show_session("session.created", opened.created)
-            self.tell("vocero.conversation.ready", self._ready())
+            self.tell("vocero.conversation.ready", ready(self._call, self._offer))
         else:
             history = machine.history
             if not unnoticed:
                 self.tell("vocero.speech.restored", {})
         if self._next_offer is not self._offer:
-            self.feed(e.ToolsOffered(*self._owners(self._next_offer)))
+            self.feed(owned(self._call, self._next_offer))
         self._perform_all(machine.recall(history))
         for frame in self._waiting.take():
             self.receive(frame)
@@ -264,7 +219,7 @@ class Session:
         elif not offer.error and offer.digest != self._next_offer.digest:
             self._next_offer = offer
             log.info("catalog.changed", conversation=self._call.conversation_id, tools=len(offer.tools))
-            self.feed(e.ToolsOffered(*self._owners(offer)))
+            self.feed(owned(self._call, offer))
 
     def _redeclare(self) -> None:
         """The tools of the next turn: offered, run and declared."""
@@ -339,42 +294,6 @@ class Session:
             timer.cancel()
 
     # ---- beginning and end
-
-    def _setup(self) -> Setup:
-        call = self._call
-        server_tools, browser_tools, aliases = self._owners(self._offer)
-        return Setup(
-            conversation_id=call.conversation_id,
-            plain=call.plain,
-            server_tools=server_tools,
-            browser_tools=browser_tools,
-            canonical=executor.canonical,
-            aliases=aliases,
-            new_id=self._ports.new_id,
-            for_model=FOR_MODEL,
-            for_caller=FOR_CALLER,
-            confirm_tools=call.confirm_tools,
-            has_sheets=call.extras,
-            objection=lambda name, arguments: executor.objection(self._offer, name, arguments),
-            labels=call.labels,
-            limits=call.limits,
-            next_turn=call.next_turn,
-            finish_tools=call.finish_tools,
-        )
-
-    def _owners(self, offer: Offer) -> tuple[dict[str, str], frozenset[str], Mapping[str, str]]:
-        """Which source each offered tool is of, the tools that are the browser's own, the model's names."""
-        browsers = frozenset(name for name in self._call.browser_tools if offer.find(name) is None)
-        return {tool.name: tool.source for tool in offer.tools}, browsers, offer.aliases
-
-    def _ready(self) -> Mapping[str, Any]:
-        call = self._call
-        caller = {"name": call.caller_name} if call.caller_name else None
-        return {
-            "protocol_version": 1,
-            "conversation": {"id": call.conversation_id, "caller": caller, "expires_at": call.expires_at},
-            "tools": {"count": len(self._offer.tools), "error": self._offer.error or None},
-        }
 
     async def _guarded(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """The one place where a bug in a call's task ends: its traceback in the log, and the call over."""

@@ -7,7 +7,8 @@ from itertools import count
 from conversations.core.records import CallClosed, CallOpened, TurnClosed, TurnTexts
 from conversations.core.transcript import Said
 from conversations.realtime import endings
-from conversations.realtime.session import Call, Ports, Session
+from conversations.realtime.call import Call, Ports
+from conversations.realtime.session import Session
 from conversations.realtime.toolrun import NotRecorded
 from conversations.tests import speech_events as ga
 from conversations.tests.screen import Screen
