@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conversations.core import events as e
-from conversations.core.effects import Effect, Keep, Retrieve, SendItem, Show, Tell, Truncate
+from conversations.core.effects import Effect, Keep, Retrieve, SendItem, Show, Tell
 from conversations.core.floor import Floor
 from conversations.core.output import NOT_FOUND
 from conversations.core.records import TurnTexts
@@ -73,7 +73,7 @@ class CallerSide:
         if self._floor.tools.taps.awaited:
             # It may be noise, which must not decline anything; it is talked over all the same.
             self._floor.utterances.began(item_id, now).over_sheet = True
-            return self._floor.hush()
+            return self._floor.hush(now)
         effects = self._floor.interrupt("interrupted", now)
         self._floor.utterances.began(item_id, now)
         self._floor.responses.welcome()
@@ -143,28 +143,32 @@ class CallerSide:
     # ---- playback
 
     def truncate_asked(self, event: e.TruncateAsked, now: float) -> list[Effect]:
-        turn = self._floor.turn_with(event.item_id)
-        sent = turn.answer.sent_ms(event.item_id) if turn is not None else None
-        if turn is None or not sent:
+        key = event.item_id, event.content_index
+        turn = self._floor.turn_with(key)
+        answer = turn.answer_with(key) if turn is not None else None
+        sent = answer.sent_ms(key) if answer is not None else None
+        if turn is None or answer is None or not sent:
             return []
-        known = turn.answer.played_ms(event.item_id)
+        known = answer.played_ms(key)
         heard = min(max(event.audio_end_ms, 0), int(sent), int(sent if known is None else known))
-        turn.cut = True
-        turn.answer.played(event.item_id, heard)
-        return [Truncate(event.item_id, event.content_index, heard), *self._corrected(turn)]
+        answer.cut(now)
+        answer.played(key, heard, now)
+        return [*self._floor.hearing.client_cut(turn, key, heard), *self._corrected(turn)]
 
     def played(self, event: e.Played, now: float) -> list[Effect]:
-        turn = self._floor.turn_with(event.item_id)
-        if turn is None:
+        key = event.item_id, event.content_index
+        turn = self._floor.turn_with(key)
+        answer = turn.answer_with(key) if turn is not None else None
+        if turn is None or answer is None:
             return []
-        turn.answer.played(event.item_id, event.played_ms)
-        return self._corrected(turn) if turn.cut else []
+        answer.played(key, event.played_ms, now)
+        return self._corrected(turn) if answer.is_cut else []
 
     def _corrected(self, turn: Turn) -> list[Effect]:
         """A turn that is closed already is corrected to what was heard."""
         if turn is self._floor.turn:
             return []
-        return [Keep(TurnTexts(turn.turn_id, heard_text=turn.answer.heard(cut=True)))]
+        return [Keep(TurnTexts(turn.turn_id, heard_text=turn.heard()))]
 
     # ---- questions
 

@@ -40,11 +40,12 @@ class CancelResponse:
 
 @dataclass(frozen=True, slots=True)
 class Truncate:
-    """Tell the service how much of an item was heard."""
+    """Tell the service how much of an item was heard; `event_id` marks its complaint, if it has one."""
 
     item_id: str
     content_index: int
     audio_end_ms: int
+    event_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,13 +58,14 @@ class ResponseStarted:
 
 @dataclass(frozen=True, slots=True)
 class TextDelta:
-    """A piece of assistant text or transcript, of one content part of one item."""
+    """A piece of assistant text, of one content part of one item; `spoken` where sound says the same."""
 
     response_id: str
     item_id: str
     content_index: int
     text: str
     frame: str
+    spoken: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,7 @@ class TextDone:
     content_index: int
     text: str
     frame: str
+    spoken: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +164,15 @@ class ServiceError:
 
 
 @dataclass(frozen=True, slots=True)
+class Truncated:
+    """The service has cut an item to what was heard."""
+
+    item_id: str
+    content_index: int
+    frame: str
+
+
+@dataclass(frozen=True, slots=True)
 class Passing:
     """Any other event of the service that the browser may see as it is."""
 
@@ -218,10 +229,11 @@ class RetrieveAsked:
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """How much of an item the caller has heard."""
+    """How much of a part of an item the caller has heard."""
 
     item_id: str
     played_ms: int
+    content_index: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,6 +313,7 @@ Event = (
     | ResponseDone
     | ItemEcho
     | ServiceError
+    | Truncated
     | Passing
     | Typed
     | BrowserOutput

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
@@ -9,12 +10,13 @@ from dataclasses import replace
 from conversations.core.effects import ClearTimer, Effect, Keep, Redeclare, SendItem, Tell
 from conversations.core.events import ToolsOffered
 from conversations.core.generation import Generation
+from conversations.core.hearing import HEARING, Hearing
 from conversations.core.output import Output
 from conversations.core.policy import Setup
 from conversations.core.records import TurnTroubled
 from conversations.core.responses import CANCEL_TIMER, Responses
 from conversations.core.toolcalls import ToolCalls
-from conversations.core.transcript import Said
+from conversations.core.transcript import Key, Said
 from conversations.core.turns import Turn, open_turn
 from conversations.core.utterances import Utterance, Utterances
 
@@ -22,6 +24,8 @@ BROWSER_OUTPUT = "browser-output"
 PAST = 12
 # Who can be absent.
 SERVICE = "service"
+# Outcomes of a turn that the caller ended, who then hears no more of it.
+BY_CALLER = frozenset({"interrupted", "cancelled"})
 
 
 class Floor:
@@ -38,6 +42,7 @@ class Floor:
         self.tools = ToolCalls(setup, self._generation)
         self.output = Output(setup)
         self.utterances = Utterances()
+        self.hearing = Hearing(self._new_event_id)
         self.turn: Turn | None = None
         self.past: deque[Turn] = deque(maxlen=PAST)
         self.moved_at = 0.0
@@ -56,7 +61,7 @@ class Floor:
         said = list(self._recalled)
         for turn in (*self.past, *((self.turn,) if self.turn is not None else ())):
             said.append(Said("caller", turn.caller_text))
-            said.append(Said("assistant", turn.answer.heard(turn.cut)))
+            said.append(Said("assistant", turn.heard()))
         return [one for one in said if one.text][-2 * PAST :]
 
     def recall(self, history: Sequence[Said]) -> None:
@@ -94,17 +99,23 @@ class Floor:
         effects.extend(self.tools.note_beyond(self.generation, now))
         if self.utterances.unanswered:
             self.utterances.give_up(outcome)
-        # Playback runs behind the service: what was closed just now may not have been heard to its end.
-        for one in (turn, self.past[-1] if self.past else None):
-            if one is not None:
-                one.cut = True
+        effects.extend(self._cut_playback(turn, outcome in BY_CALLER, now))
         return [*effects, *self.close(outcome, now, code, ref)]
 
-    def hush(self) -> list[Effect]:
+    def hush(self, now: float) -> list[Effect]:
         """The answer falls silent, and its turn goes on."""
+        cut = [self.turn] if self.turn is not None and self.turn.cut(now) else []
         if self.turn is not None:
-            self.turn.cut = True
-        return [*self.responses.cancel(), *self.output.shut()]
+            self.turn.begin_again()
+        return [*self.responses.cancel(), *self.output.shut(), *self.hearing.cut(cut)]
+
+    def _cut_playback(self, turn: Turn | None, by_caller: bool, now: float) -> list[Effect]:
+        """A caller who goes on stops playback, which runs behind the service; else what was sent is heard."""
+        playing = [turn] if turn is not None else []
+        if by_caller and self.past:
+            playing.append(self.past[-1])
+        cut = [one for one in playing if one.cut(now if by_caller else math.inf)]
+        return self.hearing.cut([one for one in cut if by_caller and one.unheard()])
 
     def close(self, outcome: str, now: float, code: str = "", ref: str = "") -> list[Effect]:
         """The turn, if one has the floor, ends."""
@@ -134,10 +145,13 @@ class Floor:
         return [Redeclare()]
 
     def hand_in(self) -> list[Effect]:
-        """What finished after its turn enters the history before the next one, and asks for no answer."""
+        """What is to be known of past turns enters the history before the next; nobody is to answer it."""
         if self.turn is not None or SERVICE in self.absent:
             return []
-        return self.tools.take_finished()
+        notes = [
+            self.tools.note(self.setup.for_model[code] + text) for code, text in self.hearing.take_notes()
+        ]
+        return [*notes, *self.tools.take_finished()]
 
     def fail(self, code: str, now: float, cause: str = "") -> list[Effect]:
         """The turn ends with an apology in writing, under a reference that the operator finds."""
@@ -185,10 +199,10 @@ class Floor:
         self.output.sent(effect.item, effect.shown)
         return self.responses.item_sent(effect.item["id"], effect.item["type"])
 
-    def turn_with(self, item_id: str) -> Turn | None:
-        """The turn whose answer holds that item, as far back as is known."""
+    def turn_with(self, key: Key) -> Turn | None:
+        """The turn whose answer holds that part, as far back as is known."""
         for turn in (self.turn, *reversed(self.past)):
-            if turn is not None and turn.answer.sent_ms(item_id) is not None:
+            if turn is not None and turn.answer_with(key) is not None:
                 return turn
         return None
 
@@ -204,8 +218,9 @@ class Floor:
         self.responses = Responses(self._new_event_id, self._generation, self.absent)
         self.output = Output(self.setup)
         self.utterances = Utterances()
+        self.hearing = Hearing(self._new_event_id)
         self.tools.forget_service()
-        return [ClearTimer(CANCEL_TIMER)]
+        return [ClearTimer(CANCEL_TIMER), ClearTimer(HEARING)]
 
     def _open(self, origin: str, utterance: Utterance | None, now: float) -> tuple[Turn, list[Effect]]:
         turn = open_turn(self.setup, self._next_index, origin, utterance.began_at if utterance else now)

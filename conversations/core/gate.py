@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from conversations.core.effects import Effect, Show, ShowCut, ShowDelta
 from conversations.core.events import AudioDelta, Structure, TextDelta, TextDone
 from conversations.core.markers import Malformed, MarkerParser, Part, Selection, Speech
-from conversations.core.transcript import Key, Texts
+from conversations.core.transcript import Key, Spoken, Texts
 
 HELD_BYTES = 524_288
 # More than half an hour of speech; a response that says more is not one for a caller.
@@ -39,7 +39,7 @@ NOTHING = Passed()
 class Gate:
     """The gate of one response: three answers for each event, `Show…` effects, nothing yet, or never.
 
-    `kept` and `audio_ms` are what passed, `shown` says that the browser knows an item of this response, `cut`
+    `spoken` is what passed, `shown` says that the browser knows an item of this response, `cut`
     that something did not pass, `ended` that the browser knows its end.
     """
 
@@ -55,11 +55,15 @@ class Gate:
         self.stale = False
         self._over = False
         self._speaking = parser is None
-        self.kept = Texts()
-        self.audio_ms: dict[str, float] = {}
+        self.spoken = Spoken()
         self.shown = False
         self.cut = False
         self.ended = False
+
+    @property
+    def kept(self) -> Texts:
+        """The texts that passed."""
+        return self.spoken.texts
 
     @property
     def waiting(self) -> bool:
@@ -71,7 +75,7 @@ class Gate:
     @property
     def overflows(self) -> bool:
         """Whether the response says more than any answer does."""
-        return self._received > MOST_TEXT or len(self.audio_ms) > MOST_ITEMS
+        return self._received > MOST_TEXT or len(self.spoken.audio_ms) > MOST_ITEMS
 
     def take_perceived(self) -> bool:
         """Whether the caller could see or hear something of it since this was last asked."""
@@ -145,7 +149,7 @@ class Gate:
         if self._speaking or self.shown or not self.cut:
             ended = ended.then(Passed(tuple(self._release())))
         self._drop_held()
-        self._over = True
+        self._over = self.spoken.whole = True
         return ended
 
     # ---- reading
@@ -191,7 +195,8 @@ class Gate:
             return NOTHING
         ended = self._leave_part() if self._is_of_another_part(event) else NOTHING
         self._received += len(rest) + PIECE_COST
-        delta = TextDelta(event.response_id, event.item_id, event.content_index, rest, event.frame)
+        place = event.response_id, event.item_id, event.content_index
+        delta = TextDelta(*place, rest, event.frame, event.spoken)
         return ended.then(self._read(delta, as_it_is=False))
 
     def _read(self, event: TextDelta, as_it_is: bool) -> Passed:
@@ -216,7 +221,7 @@ class Gate:
     def _speak(self, event: TextDelta, speech: str, as_it_is: bool) -> list[Effect]:
         self._speaking = True
         announced = self._release_structure()
-        self.kept.add((event.item_id, event.content_index), speech)
+        self.kept.add((event.item_id, event.content_index), speech, event.spoken)
         self.shown = True
         self._perceived = self._perceived or not speech.isspace()
         return [*announced, Show(event.frame) if as_it_is else ShowDelta(event.frame, speech)]
@@ -274,6 +279,6 @@ class Gate:
         return Show(event.frame)
 
     def _sounded(self, event: AudioDelta) -> Effect:
-        self.audio_ms[event.item_id] = self.audio_ms.get(event.item_id, 0.0) + event.milliseconds
+        self.spoken.sounded((event.item_id, event.content_index), event.milliseconds)
         self._perceived = self._perceived or event.milliseconds > 0
         return Show(event.frame)

@@ -67,7 +67,7 @@ Reader = Callable[[str, list[Part]], str]
 def neutralise(text: str) -> str:
     """The text with markers and thinking tags disarmed, of the same length, for data sent to the model."""
     text = re.sub(r"<(?=<)|(?<=<)<", "‹", text)
-    text = re.sub(rf"<(?=/?think>|\s?(?:{_LOOSE}))", "‹", text, flags=_FLAGS)
+    text = re.sub(rf"<(?=/?think>|\s?(?:{_LOOSE})|\s?[A-Za-z\s-]{{0,14}}_)", "‹", text, flags=_FLAGS)
     return re.sub(rf"(?:{_WORD})", lambda m: m.group().replace("_", "-"), text, flags=_FLAGS)
 
 

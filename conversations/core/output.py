@@ -75,7 +75,7 @@ class Output:
     def open(self, response_id: str, turn: Turn) -> None:
         """A response of this turn may be heard."""
         gate = Gate(None if self.setup.plain else MarkerParser())
-        turn.answer.follow(gate.kept, gate.audio_ms)
+        turn.answer.follow(gate.spoken)
         self._gates[response_id] = (gate, turn)
         if len(self._gates) > RESPONSES:
             self._gates.popitem(last=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conversations.core import events as e
-from conversations.core.effects import Effect, SetTimer
+from conversations.core.effects import Effect, SetTimer, Show
 from conversations.core.floor import BROWSER_OUTPUT, Floor
 from conversations.core.gate import Passed
 from conversations.core.output import OutputEvent
@@ -36,6 +36,7 @@ class ServiceSide:
         if turn is None:
             return []
         if self._floor.output.take_perceived(response_id):
+            turn.answer.sounds(now)
             self._floor.moved_at = now
             turn.owed, turn.answered_at = False, turn.answered_at or now
         if turn is self._floor.turn and (self._floor.output.overflows(response_id) or turn.answer.overflows):
@@ -91,9 +92,13 @@ class ServiceSide:
         self._floor.responses.item_acknowledged(event.item_id)
         return list(self._floor.output.echo(event).effects)
 
+    def truncated(self, event: e.Truncated, _now: float) -> list[Effect]:
+        self._floor.hearing.has_cut(event.item_id, event.content_index)
+        return [Show(event.frame)]
+
     def service_error(self, event: e.ServiceError, now: float) -> list[Effect]:
         failed, effects = self._floor.responses.refused(event.event_id, event.code)
-        if event.code in BENIGN:
+        if event.code in BENIGN or (not failed and self._floor.hearing.refused(event.event_id)):
             return effects
         if failed and self._floor.turn is not None:
             return [*effects, *self._floor.fail("response_failed", now, _audited(event.code))]
@@ -116,6 +121,7 @@ class ServiceSide:
         if turn.answer.responses >= RESPONSES_A_TURN:
             return [*effects, *floor.fail("response_failed", now, "too_many_responses")]
         turn.responded = True
+        floor.hearing.follow(turn)
         floor.output.open(response_id, turn)
         return effects
 

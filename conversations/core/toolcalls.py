@@ -226,6 +226,10 @@ class ToolCalls:
         finished, self._finished = self._finished, []
         return finished
 
+    def note(self, text: str) -> SendItem:
+        """A message for the model only."""
+        return SendItem(self._message(text))
+
     def _may_finish(self, picked: Picked) -> bool:
         at_it = sum(one.finishing for one in self._open.values()) + len(self._finished)
         return picked.name in self.setup.finish_tools and at_it < MOST_FINISHING

@@ -9,6 +9,7 @@ from conversations.core import events as e
 from conversations.core.caller import CallerSide
 from conversations.core.effects import ClearTimer, Effect, SendItem, SetTimer, Show
 from conversations.core.floor import BROWSER_OUTPUT, SERVICE, Floor
+from conversations.core.hearing import HEARING
 from conversations.core.output import HOLD, NOT_FOUND
 from conversations.core.policy import Setup
 from conversations.core.renewal import Renewal
@@ -46,6 +47,7 @@ class Machine:
             e.ResponseDone: service.response_done,
             e.ItemEcho: self._item_echo,
             e.ServiceError: self._service_error,
+            e.Truncated: service.truncated,
             e.Passing: lambda event, _now: [Show(event.frame)],
             e.Typed: caller.typed,
             e.BrowserOutput: caller.browser_output,
@@ -120,6 +122,8 @@ class Machine:
             return self._service.passed(response_id, floor.output.give_up_waiting(response_id), now)
         if event.name == CANCEL_TIMER:
             return [*floor.responses.waited_long_enough(), *floor.advance()]
+        if event.name == HEARING:
+            return [*floor.hearing.goes_on(), *floor.hand_in()]
         if event.name == BROWSER_OUTPUT and turn is not None:
             turn.wished = turn.wished or {}
             return [*floor.tools.give_up_on_browser(turn, now), *floor.advance()]

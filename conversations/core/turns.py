@@ -8,7 +8,7 @@ from typing import Any
 
 from conversations.core.policy import Allowance, Setup
 from conversations.core.records import TurnClosed, TurnOpened
-from conversations.core.transcript import Answer
+from conversations.core.transcript import Answer, Key
 
 
 @dataclass(slots=True)
@@ -59,13 +59,13 @@ class Turn:
     answered_at: float | None = None
     ref: str = ""
     answer: Answer = field(default_factory=Answer)
+    hushed: list[Answer] = field(default_factory=list)
     batch: list[Picked] = field(default_factory=list)
     told: list[Picked] = field(default_factory=list)
     wished: Mapping[str, Any] | None = None
     picks: int = 0
     responded: bool = False
     owed: bool = True
-    cut: bool = False
     last: bool = False
     malformed: bool = False
 
@@ -75,6 +75,28 @@ class Turn:
         owned = [picked for picked in self.batch if picked.browser_owned]
         return any(picked.output is None for picked in owned) or (bool(owned) and self.wished is None)
 
+    def answer_with(self, key: Key) -> Answer | None:
+        """The part of the turn's answer that holds that content part."""
+        return next((one for one in (*self.hushed, self.answer) if one.sent_ms(key) is not None), None)
+
+    def heard(self) -> str:
+        """The answer as heard."""
+        texts = [one.heard() for one in (*self.hushed, self.answer)]
+        return " ".join(text for text in texts if text)
+
+    def unheard(self) -> list[tuple[Key, int]]:
+        """What of the answer was not played to its end, with the milliseconds that were."""
+        return [part for one in (*self.hushed, self.answer) for part in one.unheard()]
+
+    def cut(self, now: float) -> bool:
+        """Whether playback ends here and did not before; infinity is when everything was played."""
+        return self.answer.cut(now)
+
+    def begin_again(self) -> None:
+        """What was said so far is cut; the turn's answer goes on with what comes."""
+        self.hushed.append(self.answer)
+        self.answer = Answer()
+
     def opened(self, setup: Setup) -> TurnOpened:
         return TurnOpened(self.turn_id, setup.conversation_id, self.index, self.origin, self.started_at)
 
@@ -83,7 +105,7 @@ class Turn:
             turn_id=self.turn_id,
             outcome=outcome,
             caller_text=self.caller_text,
-            heard_text=self.answer.heard(self.cut),
+            heard_text=self.heard(),
             at=now,
             caller_done_at=self.caller_done_at,
             answered_at=self.answered_at,

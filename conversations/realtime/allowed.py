@@ -301,7 +301,9 @@ _READERS: Mapping[str, Callable[[dict[str, Any]], Asked]] = {
     "response.cancel": lambda _event: e.CancelAsked(),
     "session.update": _update,
     "vocero.client.played": lambda event: e.Played(
-        _text(event["item_id"]), _whole_number(event["played_ms"])
+        _text(event["item_id"]),
+        _whole_number(event["played_ms"]),
+        _whole_number(event.get("content_index", 0)),
     ),
 }
 

@@ -61,7 +61,6 @@ PASSING = frozenset(
         "input_audio_buffer.timeout_triggered",
         "conversation.item.input_audio_transcription.delta",
         "conversation.item.input_audio_transcription.segment",
-        "conversation.item.truncated",
         "conversation.item.deleted",
         "rate_limits.updated",
     }
@@ -109,7 +108,8 @@ def encode(effect: fx.Effect, event_id: str, plain_instructions: str | None = No
             event_id = own_id or event_id
         case fx.CancelResponse(response_id):
             event = {"type": "response.cancel", "response_id": response_id}
-        case fx.Truncate(item_id, content_index, audio_end_ms):
+        case fx.Truncate(item_id, content_index, audio_end_ms, own_id):
+            event_id = own_id or event_id
             event = {
                 "type": "conversation.item.truncate",
                 "item_id": item_id,
@@ -196,12 +196,14 @@ def _heard(event: dict[str, Any], frame: str) -> tuple[e.Event, ...]:
 
 def _text_delta(event: dict[str, Any], frame: str) -> tuple[e.Event, ...]:
     text, place = str(event.get("delta") or ""), _place(event)
-    return (e.TextDelta(*place, int(event.get("content_index") or 0), text, frame),)
+    index, spoken = int(event.get("content_index") or 0), "_transcript." in event["type"]
+    return (e.TextDelta(*place, index, text, frame, spoken),)
 
 
 def _text_done(event: dict[str, Any], frame: str) -> tuple[e.Event, ...]:
     text, place = str(event.get("transcript") or event.get("text") or ""), _place(event)
-    return (e.TextDone(*place, int(event.get("content_index") or 0), text, frame),)
+    index, spoken = int(event.get("content_index") or 0), "_transcript." in event["type"]
+    return (e.TextDone(*place, index, text, frame, spoken),)
 
 
 def _structure(event: dict[str, Any], frame: str) -> tuple[e.Event, ...]:
@@ -296,6 +298,10 @@ def _words(part: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(str(part[key]) for key in ("transcript", "text") if part.get(key))
 
 
+def _truncated(event: dict[str, Any], frame: str) -> tuple[e.Event, ...]:
+    return (e.Truncated(str(event.get("item_id") or ""), int(event.get("content_index") or 0), frame),)
+
+
 def _error(event: dict[str, Any], frame: str) -> tuple[e.Event, ...]:
     error = event.get("error") or {}
     message, event_id = str(error.get("message") or ""), str(error.get("event_id") or "")
@@ -330,5 +336,6 @@ _READERS: Mapping[str, Reader] = {
     "conversation.item.created": _item_echo,
     "conversation.item.done": _item_echo,
     "conversation.item.retrieved": _item_echo,
+    "conversation.item.truncated": _truncated,
     "error": _error,
 }

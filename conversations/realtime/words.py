@@ -25,6 +25,8 @@ FOR_MODEL = MappingProxyType(
         **{code: executor.refusal(code, sentences.for_model(code)) for code in sentences.FAILURES},
         "finishing": '{"status": "running", "message": "The caller went on. The tool finishes its work; its '
         'result follows in a message of its own."}',
+        "heard": "[The caller did not hear your last answer to its end. This much of it was heard:]\n",
+        "unheard": "[The caller heard nothing of your last answer.]",
         "finished": "[Result of tool {tool}, which finished after the caller had gone on. It is for later "
         "questions; do not answer it now.]\n",
         "passed_over": executor.refusal(

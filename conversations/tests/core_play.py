@@ -273,10 +273,11 @@ def a_question(**options):
 
 
 def an_answer():
-    """The same with the answer being spoken, 1.2 seconds of it."""
+    """The same with the answer being spoken, 1.2 seconds of it, which were heard."""
     play = a_question()
     play.writes(R, "The oxygen is eight.")
     play.sounds(R, 1_200)
+    play.wait(2)
     return play.look_away()
 
 

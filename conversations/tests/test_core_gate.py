@@ -119,7 +119,7 @@ def test_what_is_held_behind_a_half_read_marker_is_bounded_and_dropped():
         gate.audio(e.AudioDelta(R, "i", 0, 1_000, frame))
         gate.structure(e.Structure(R, f"i{number}", frame))
     assert sum(len(event.frame) for event in gate._held) <= HELD_BYTES
-    assert gate.audio_ms == {}
+    assert gate.spoken.audio_ms == {}
 
 
 # ---- suppressing

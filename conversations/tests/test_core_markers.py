@@ -229,6 +229,7 @@ def test_any_arguments_arrive_as_they_were_written(arguments, ascii_only, size):
 @PROFILE
 @given(TEXTS)
 @example(WHOLE)
+@example("<vocero_")
 @example("<<<<APIPILOT_CALL mcp_call <think> </think>")
 def test_neutralised_data_selects_nothing_when_the_model_repeats_it_case_042(text):
     harmless = neutralise(text)

@@ -271,6 +271,7 @@ def test_the_history_is_that_of_the_last_turns(play):
     for number in range(40):
         play.types(f"Question {number}")
         play.responds(f"Answer {number}")
+        play.wait(2)
     history = play.machine.history
     assert len(history) == 24
     assert history[-1].text == "Answer 39"

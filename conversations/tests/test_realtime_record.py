@@ -31,7 +31,7 @@ async def test_a_turn_that_was_running_when_the_client_left_is_closed_in_the_rec
 
 async def test_a_cut_answer_is_kept_as_far_as_it_was_heard(vocero, ada, speech):
     words = "one two three four five six seven eight nine ten"
-    speech.replies.append(Says(words, pieces=5, audio_ms=1000, ends=False))
+    speech.replies.append(Says(words, pieces=5, audio_ms=4000, ends=False))
     async with ada.talks() as talk:
         await talk.ready()
         await talk.types("Count to ten.")
@@ -43,8 +43,8 @@ async def test_a_cut_answer_is_kept_as_far_as_it_was_heard(vocero, ada, speech):
         await talk.send(
             "conversation.item.truncate", item_id=delta["item_id"], content_index=0, audio_end_ms=9999
         )
-        await talk.send("vocero.client.played", item_id=delta["item_id"], content_index=0, played_ms=500)
-        assert (await line.asked("conversation.item.truncate"))["audio_end_ms"] <= 1000
+        await talk.send("vocero.client.played", item_id=delta["item_id"], content_index=0, played_ms=2000)
+        assert (await line.asked("conversation.item.truncate"))["audio_end_ms"] <= 4000
     (turn,) = await eventually(
         lambda: stored.rows(Turn, outcome="interrupted", heard_text="one two three four five")
     )
