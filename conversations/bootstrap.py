@@ -59,7 +59,7 @@ def load_plan(conversation_id: str, generation: int) -> Plan | None:
     if row is None:
         return None
     try:
-        caller = _caller(row)
+        caller = logged_in(row)
     except vault.Unreadable as error:
         log.error("vault.unreadable", conversation=conversation_id, reason=str(error))
         lifecycle.close(conversation_id, Conversation.CloseReason.AUTH_EXPIRED)
@@ -80,7 +80,8 @@ def load_plan(conversation_id: str, generation: int) -> Plan | None:
     )
 
 
-def _caller(row: Conversation) -> Caller | None:
+def logged_in(row: Conversation) -> Caller | None:
+    """Who logged in to this conversation, with their token; raises vault.Unreadable."""
     kept = BackendToken.objects.filter(conversation=row).exclude(ciphertext="").first()
     if kept is None:
         return None

@@ -74,6 +74,30 @@ class ClientSecretIn(Credential):
         return None if seconds is None else timedelta(seconds=seconds)
 
 
+class ExecuteIn(Strict):
+    """A tool of the bridge and what it is asked; a name that does not exist is told in the envelope."""
+
+    name: Annotated[Printable, Field(min_length=1, max_length=200)]
+    arguments: dict[str, Any] = {}
+
+
+class BridgeErrorOut(Schema):
+    """`message` is for people; the others are for diagnostics."""
+
+    message: str
+    code: str
+    status_code: int
+    raw: Any = None
+
+
+class EnvelopeOut(Schema):
+    """What the bridge's routes answer: `data` where `success`, else `error`."""
+
+    success: bool
+    data: Any = None
+    error: BridgeErrorOut | None
+
+
 class CallerOut(Schema):
     name: str
 
