@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import time
 import traceback
 from collections.abc import Mapping
@@ -26,6 +27,17 @@ log = structlog.get_logger(__name__)
 # Room for a label and the shortest result; less than this is refused before anything runs.
 MIN_ROOM = 512
 MAX_MESSAGE = 2000
+PART_FOR_WHOLE = (
+    "The arguments repeat a result that was cut, so they hold only a part of it. Nothing was done. "
+    "Read the rest first, or leave that text out."
+)
+# A backend may tell of an expired sign-in in words, under a status that says that all is well.
+DENIED = re.compile(
+    r"\bunauthori[sz]ed\b|\bunauthenticated\b|\bnot (?:authenticated|signed in|logged in)\b"
+    r"|\b(?:token|session|sign-?in|login)\b.{0,20}\b(?:expired|invalid|revoked)\b"
+    r"|\b(?:expired|invalid|revoked) (?:access )?(?:token|session)\b|\b(?:sign|log) in again\b",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +45,8 @@ class Outcome:
     """What came of one call: `status` is completed or failed, `code` a failure code or empty.
 
     `output` is the exact text for the model, `chars` its length in code points, `titles` are for the caller,
-    `excerpt` (500 code points at most) is for the audit row.
+    `excerpt` (500 code points at most) is for the audit row. `denied` says that the tool's own words tell of
+    a sign-in that it does not accept.
     """
 
     status: str
@@ -44,6 +57,7 @@ class Outcome:
     titles: tuple[str, ...]
     excerpt: str
     duration_ms: int
+    denied: bool = False
 
 
 async def run(
@@ -132,6 +146,8 @@ def _validated(entry: Entry, arguments: str | Mapping[str, Any] | None) -> dict[
     problem = schema.validate(entry.arguments, values)
     if problem:
         raise ToolFailure("invalid_arguments", f"The arguments do not fit the schema: {problem}")
+    if "truncated" not in entry.tool.parameters.get("properties", {}) and results.repeats_a_cut(values):
+        raise ToolFailure("invalid_arguments", PART_FOR_WHOLE)
     return values
 
 
@@ -168,6 +184,7 @@ def _failed(failure: ToolFailure, context: CallContext, room: int, started: floa
         titles=(),
         excerpt=results.excerpt(message),
         duration_ms=_since(started),
+        denied=failure.code == "tool_error" and DENIED.search(message[:MAX_MESSAGE]) is not None,
     )
 
 

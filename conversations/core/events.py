@@ -249,7 +249,10 @@ class ConfirmAnswered:
 
 @dataclass(frozen=True, slots=True)
 class ToolEnded:
-    """A tool's outcome: `completed`, or `failed` with a code; `output` is the exact text for the model."""
+    """A tool's outcome: `completed`, or `failed` with a code; `output` is the exact text for the model.
+
+    `denied` says that the tool told of a sign-in that it does not accept, in words of its own.
+    """
 
     call_id: str
     status: str
@@ -259,6 +262,7 @@ class ToolEnded:
     truncated: bool = False
     titles: tuple[str, ...] = ()
     excerpt: str = ""
+    denied: bool = False
 
 
 @dataclass(frozen=True, slots=True)

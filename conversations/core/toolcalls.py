@@ -38,6 +38,7 @@ class ToolCalls:
         self._open: dict[str, Picked] = {}
         self._told_by_service: Recent[None] = Recent(REMEMBERED)
         self._told_in: Recent[int] = Recent(REMEMBERED)
+        self._denials = 0
         self._browsers: Recent[None] = Recent(REMEMBERED)
         self._unrecorded: dict[str, tuple[Turn, int]] = {}
         self._finished: list[Effect] = []
@@ -176,6 +177,7 @@ class ToolCalls:
             ref=ref,
         )
         picked.running = False
+        self._denials = self._denials + event.denied if event.status == "failed" else 0
         picked.output = neutralise(event.output) or self.setup.for_model[event.code or "internal"]
         if turn is not None:
             turn.allowance.ended(picked.call_id, picked.digest, event.code, len(picked.output))
@@ -348,7 +350,9 @@ class ToolCalls:
 
     def _told_end(self, picked: Picked, event: ToolEnded, ref: str) -> Tell:
         if event.status == "failed":
-            return self._told_failure(picked, event.code, ref)
+            # Said once it may be about this call; said again it is about the caller's sign-in.
+            said = "unauthorized" if event.denied and self._denials > 1 else event.code
+            return self._told_failure(picked, event.code, ref, said)
         fields = {
             "call_id": picked.call_id,
             "name": picked.name,
@@ -358,13 +362,13 @@ class ToolCalls:
         }
         return Tell("vocero.tool.completed", fields)
 
-    def _told_failure(self, picked: Picked, code: str, ref: str) -> Tell:
+    def _told_failure(self, picked: Picked, code: str, ref: str, said: str = "") -> Tell:
         fields = {
             "call_id": picked.call_id,
             "name": picked.name if self._is_known(picked.name) else "",
             "turn": picked.turn_index,
             "code": code,
-            "message": self.setup.for_caller[code],
+            "message": self.setup.for_caller[said or code],
             "ref": ref,
         }
         return Tell("vocero.tool.failed", fields)

@@ -70,6 +70,7 @@ class Runner:
                 truncated=outcome.truncated,
                 titles=outcome.titles,
                 excerpt=outcome.excerpt,
+                denied=outcome.denied,
             )
         )
         if outcome.code == "unauthorized":

@@ -107,6 +107,92 @@ async def test_bad_arguments_are_told_and_never_run_case_057_067_069(source, arg
     assert tool.calls == []
 
 
+@pytest.mark.parametrize("limit", ["5", "5.0", " 5 ", "five", True, 5.5, None, [5]])
+async def test_a_number_that_is_none_is_refused_by_its_field_case_057(source, limit):
+    tool = source(answers(1))
+    arguments = {"request": {"metric": "oxygen", "limit": limit}}
+    assert "request.limit: " in refused(
+        await run(await offer_of(tool), "get", arguments), "invalid_arguments"
+    )
+    assert tool.calls == []
+
+
+@pytest.mark.parametrize("limit", [5, 5.0])
+async def test_a_number_in_any_spelling_of_json_is_one_case_057(source, limit):
+    tool = source(answers(1))
+    arguments = {"request": {"metric": "oxygen", "limit": limit}}
+    assert (await run(await offer_of(tool), "get", arguments)).status == "completed"
+
+
+async def test_text_that_looks_like_a_number_is_delivered_as_text_case_058(source):
+    account = {"type": "object", "properties": {"account_number": {"type": "string"}}}
+    tool = source(answers(1), account)
+    offer = await offer_of(tool)
+    texts = ["00123", "1e5", "true", "null", "2024-01-01"]
+    for text in texts:
+        await run(offer, "get", json.dumps({"account_number": text}))
+    assert [call.arguments["account_number"] for call in tool.calls] == texts
+
+
+async def test_a_cut_result_is_not_taken_for_a_whole_one_case_124(source):
+    document = {"body": "word " * 60_000}
+    read = await run(await offer_of(source(answers(document), {})), "get", room=2000)
+    seen = reference_data(read.output)
+    assert read.truncated
+    assert seen["truncated"] is True
+    update = source(answers("saved"), {"type": "object"})
+    offer = await offer_of(update)
+    for arguments in ({"body": seen["body"]}, {"document": seen}):
+        assert "only a part" in refused(await run(offer, "get", arguments), "invalid_arguments")
+    assert update.calls == []
+    assert (await run(offer, "get", {"body": "word"})).status == "completed"
+
+
+async def test_a_tool_may_have_a_parameter_of_that_name(source):
+    declared = {"type": "object", "properties": {"truncated": {"type": "boolean"}}}
+    tool = source(answers([]), declared)
+    assert (await run(await offer_of(tool), "get", {"truncated": True})).status == "completed"
+
+
+@pytest.mark.parametrize("data", [None, "", 0, False, {}, []], ids=repr)
+async def test_a_falsy_result_is_text_that_is_not_empty_case_088_129_130(source, data):
+    outcome = await run(await offer_of(source(answers(data))), "get", GOOD)
+    assert outcome.status == "completed"
+    assert reference_data(outcome.output) == data
+    assert isinstance(outcome.output, str)
+
+
+async def test_what_cannot_be_written_as_json_is_our_fault_and_not_the_tool_s_case_131(source):
+    offer = await offer_of(source(answers({"handle": object()})))
+    assert "not JSON: object" in refused(await run(offer, "get", GOOD), "internal")
+
+
+DENIALS = [
+    "Unauthorized access",
+    "Error: the session token has expired.",
+    "Your session is invalid",
+    "You are not signed in.",
+    "Please log in again.",
+    "invalid access token",
+]
+
+
+@pytest.mark.parametrize("words", DENIALS)
+async def test_a_sign_in_refused_in_words_is_an_error_of_the_tool_and_noted_case_101(source, words):
+    outcome = await run(await offer_of(source(answers(words, is_error=True))), "get", GOOD)
+    assert refused(outcome, "tool_error") == words
+    assert outcome.denied
+
+
+@pytest.mark.parametrize(
+    "words", ["There is no such report.", "You may not see cage 4.", "Session 4 is full."]
+)
+async def test_other_words_are_no_refused_sign_in(source, words):
+    assert not (await run(await offer_of(source(answers(words, is_error=True))), "get", GOOD)).denied
+    offer = await offer_of(source(answers("The token has expired.")))
+    assert not (await run(offer, "get", GOOD)).denied
+
+
 @pytest.mark.parametrize("code", sorted(FAILURE_CODES))
 async def test_every_failure_of_a_source_is_an_outcome(source, code):
     offer = await offer_of(source(raising(ToolFailure(code, "A sentence."))))
