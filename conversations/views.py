@@ -47,6 +47,7 @@ def boot(request: HttpRequest) -> dict[str, Any]:
             "playback": static("conversations/audio/playback-worklet.js"),
         },
         "realtime_path": record.REALTIME_PATH,
+        "web_search": vocero.web_search,
         "csrf_cookie": settings.CSRF_COOKIE_NAME,
     }
 

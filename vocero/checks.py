@@ -12,13 +12,13 @@ from django.core import checks
 from django.core.checks import CheckMessage, Error, Tags, register
 from django.http.request import split_domain_port, validate_host
 
-from vocero.env import EIGHT_TOOLS
+from vocero.env import EIGHT_TOOLS, SERPER, WEB_SEARCH
 
 
 @register("vocero")
 def configuration(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """What cannot work, and what will surprise, on any machine."""
-    return [*_errors(), *_warnings(), *_unused(), *_host()]
+    return [*_errors(), *_warnings(), *_unused(), *_search(), *_host()]
 
 
 @register(Tags.security, deploy=True)
@@ -108,6 +108,22 @@ def _unused() -> Iterator[CheckMessage]:
         )
 
 
+def _search() -> Iterator[CheckMessage]:
+    vocero = settings.VOCERO
+    if not vocero.web_search and vocero.serper_url != SERPER:
+        yield checks.Warning(
+            "S2S_SERPER_URL is set without a key: nobody can search the web.",
+            hint="Set S2S_SERPER_API_KEY, or unset S2S_SERPER_URL.",
+            id="vocero.W007",
+        )
+    if vocero.web_search and WEB_SEARCH not in vocero.browser_tools:
+        yield checks.Warning(
+            "S2S_SERPER_API_KEY is set, but S2S_BROWSER_TOOLS leaves web_search out: no model will search.",
+            hint="Add web_search to S2S_BROWSER_TOOLS, or unset the key.",
+            id="vocero.W008",
+        )
+
+
 def _host() -> Iterator[CheckMessage]:
     host = urlsplit(settings.VOCERO.public_url).netloc
     name, _ = split_domain_port(host)
@@ -157,6 +173,7 @@ def _readable_on_the_way() -> Iterator[CheckMessage]:
         "S2S_APIPILOT_TOOLS_URL": vocero.apipilot.tools_url,
         "S2S_APIPILOT_TOOLS_EXECUTE_URL": vocero.apipilot.execute_url,
         "S2S_PROFILE_URL": vocero.profile_url,
+        "S2S_SERPER_URL": vocero.serper_url if vocero.web_search else "",
     }
     for name, address in addresses.items():
         parts = urlsplit(address)

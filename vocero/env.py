@@ -29,6 +29,8 @@ EIGHT_TOOLS = (
 )
 SELECTIONS = ("auto", "native", "marker")
 WEB = ("http", "https")
+WEB_SEARCH = "web_search"
+SERPER = "https://google.serper.dev/search"
 LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 
 
@@ -63,6 +65,8 @@ class Vocero:
     allow_private_addresses: bool
     inject_profile: bool
     profile_url: str
+    serper_api_key: str
+    serper_url: str
     token_keys: tuple[str, ...]
     conversation_ttl: int
     conversation_idle: int
@@ -83,6 +87,7 @@ class Vocero:
     unsafe_phone_selector: bool
     rate_bootstrap: int
     rate_secrets: int
+    rate_search: int
     rate_sockets: int
     rate_apipilot: int
     max_conversations: int
@@ -98,6 +103,11 @@ class Vocero:
         if self.mcp_url:
             return "mcp"
         return "apipilot" if self.apipilot.tools_url else "plain"
+
+    @property
+    def web_search(self) -> bool:
+        """Whether callers' browsers may search the web here."""
+        return bool(self.serper_api_key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,6 +309,8 @@ def _services(read: Reader) -> dict[str, Any]:
         "allow_private_addresses": read.flag("S2S_ALLOW_PRIVATE_ADDRESSES"),
         "inject_profile": read.flag("S2S_INJECT_PROFILE"),
         "profile_url": read.url("S2S_PROFILE_URL", WEB),
+        "serper_api_key": read.text("S2S_SERPER_API_KEY"),
+        "serper_url": _search_address(read.url("S2S_SERPER_URL", WEB)),
         "token_keys": tuple(checked_key("S2S_TOKEN_KEYS", key) for key in read.names("S2S_TOKEN_KEYS")),
     }
 
@@ -312,14 +324,22 @@ def _apipilot(read: Reader) -> ApiPilot:
     )
 
 
+def _search_address(url: str) -> str:
+    """Serper's own, or the one that is set, with Serper's path where it has none."""
+    if not url:
+        return SERPER
+    return f"{url.rstrip('/')}/search" if urlsplit(url).path in ("", "/") else url
+
+
 def _calls(read: Reader) -> dict[str, Any]:
     """What a conversation and its turns may do."""
+    searching = (WEB_SEARCH,) if read.text("S2S_SERPER_API_KEY") else ()
     return {
         "conversation_ttl": read.whole("S2S_CONVERSATION_TTL", 3600, 60, 86_400),
         "conversation_idle": read.whole("S2S_CONVERSATION_IDLE", 900, 30, 86_400),
         "tool_selection": read.one_of("S2S_TOOL_SELECTION", SELECTIONS, "auto"),
         "mcp_tools": read.names("S2S_MCP_TOOLS", EIGHT_TOOLS),
-        "browser_tools": read.names("S2S_BROWSER_TOOLS"),
+        "browser_tools": read.names("S2S_BROWSER_TOOLS", searching),
         "finish_tools": read.names("S2S_FINISH_TOOLS"),
         "confirm_tools": read.names("S2S_CONFIRM_TOOLS"),
         "confirm_timeout": read.whole("S2S_CONFIRM_TIMEOUT", 90, 5, 600),
@@ -340,6 +360,7 @@ def _limits(read: Reader) -> dict[str, Any]:
         "unsafe_phone_selector": read.flag("S2S_UNSAFE_PHONE_SELECTOR"),
         "rate_bootstrap": read.whole("S2S_RATE_BOOTSTRAP", 30),
         "rate_secrets": read.whole("S2S_RATE_SECRETS", 120),
+        "rate_search": read.whole("S2S_RATE_SEARCH", 30),
         "rate_sockets": read.whole("S2S_RATE_SOCKETS", 60),
         "rate_apipilot": read.whole("S2S_RATE_APIPILOT", 60),
         "max_conversations": read.whole("S2S_MAX_CONVERSATIONS", 200),

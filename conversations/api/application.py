@@ -12,7 +12,14 @@ from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 from ninja.parser import Parser
 
-from conversations.api import apipilot, client_secrets, configuration, conversations, problems
+from conversations.api import (
+    apipilot,
+    client_secrets,
+    configuration,
+    conversations,
+    problems,
+    search,
+)
 from conversations.api.problems import Fault, Problem
 from conversations.identity.refusal import Refused
 
@@ -50,6 +57,7 @@ api = NinjaAPI(
 api.add_router("/api", configuration.router)
 api.add_router("/api", conversations.router)
 api.add_router("/api/apipilot", apipilot.router)
+api.add_router("/api", search.router)
 api.add_router("/v1/realtime", client_secrets.router)
 
 

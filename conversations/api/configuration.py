@@ -26,6 +26,7 @@ def config(request: HttpRequest) -> dict[str, object]:
             "speech": bool(vocero.speech_url),
             "login": bool(vocero.backend_login_url),
             "unsafe_phone_selector": vocero.unsafe_phone_selector,
+            "web_search": vocero.web_search,
             "demo": vocero.demo,
         },
         "realtime": {"path": record.REALTIME_PATH, "audio": AUDIO},

@@ -29,6 +29,10 @@ STATUSES = {
     "internal": 500,
     "backend_contract": 502,
     "backend_unavailable": 503,
+    "web_search_disabled": 404,
+    "conversation_closed": 409,
+    "search_contract": 502,
+    "search_unavailable": 503,
 }
 # For answers that Django or a middleware gave without us.
 _CODES = {
@@ -50,6 +54,10 @@ _DETAILS = {
     "too_large": "The body is too large.",
     "unsupported_media_type": "Send the body as application/json.",
     "csrf_failed": "The CSRF token is missing or wrong. Reload the page.",
+    "web_search_disabled": "Web search is not configured here.",
+    "conversation_closed": "Searching needs an open conversation. Start one first.",
+    "search_contract": "The search service answered in a form that cannot be used.",
+    "search_unavailable": "The search service cannot be reached at the moment.",
     "internal": "Something went wrong here. It has been noted under this request id.",
 }
 

@@ -149,6 +149,22 @@ class ClientSecretOut(Schema):
     conversation: ConversationOut
 
 
+class SearchIn(Strict):
+    """A question for the web, as short as one types it."""
+
+    query: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=400)]
+
+
+class FoundOut(Schema):
+    title: str
+    url: str
+    snippet: str
+
+
+class SearchOut(Schema):
+    results: list[FoundOut]
+
+
 class AudioOut(Schema):
     type: str
     rate: int

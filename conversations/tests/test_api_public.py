@@ -32,7 +32,13 @@ def test_the_configuration_says_what_there_is_and_no_secret(configure):
         "path": "/v1/realtime",
         "audio": {"type": "audio/pcm", "rate": 24000, "channels": 1},
     }
-    assert body["features"] == {"speech": True, "login": True, "unsafe_phone_selector": False, "demo": False}
+    assert body["features"] == {
+        "speech": True,
+        "login": True,
+        "unsafe_phone_selector": False,
+        "web_search": False,
+        "demo": False,
+    }
     assert body["limits"]["conversation_ttl"] == 3600
     assert not any(secret in response.content.decode() for secret in (*SECRETS.values(), "login.example"))
 
@@ -119,6 +125,7 @@ def test_the_page_is_told_what_it_needs_and_is_not_kept():
         "demo_badge",
         "worklets",
         "realtime_path",
+        "web_search",
         "csrf_cookie",
     }
     assert (boot["link"], boot["phone"], boot["demo_callers"], boot["demo_badge"]) == (None, None, [], "")

@@ -50,6 +50,9 @@ def test_a_sound_deployment_hears_nothing(said):
         ({"confirm_tools": ("get_report",)}, set()),
         ({"confirm_tools": ("get_report", "get_reports")}, {"W006"}),
         ({"confirm_tools": ("drop",), "mcp_url": ""}, set()),
+        ({"serper_api_key": "k", "browser_tools": ("web_search",)}, set()),
+        ({"serper_url": "https://search.example/search"}, {"W007"}),
+        ({"serper_api_key": "k", "browser_tools": ("other",)}, {"W008"}),
         ({"conversation_idle": 7200, "conversation_ttl": 3600}, {"W004"}),
         ({"apipilot": BRIDGE}, {"W022"}),
         ({"apipilot": BRIDGE, "mcp_url": ""}, set()),
@@ -81,6 +84,8 @@ def test_settings_that_do_not_fit_are_named(said, changes, expected):
         ({"mcp_url": "http://10.0.0.7/mcp"}, {"W013"}),
         ({"mcp_url": "http://127.0.0.1:9/mcp", "speech_url": "ws://[::1]:9/"}, set()),
         ({"mcp_url": "http://localhost:9/mcp"}, set()),
+        ({"serper_url": "http://search.example/", "serper_api_key": "k"}, {"W013"}),
+        ({"serper_url": "http://search.example/"}, set()),
     ],
 )
 def test_what_is_unsafe_in_front_of_strangers_is_named_on_deploy(said, changes, expected):
