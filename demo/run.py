@@ -30,16 +30,22 @@ LABELS = {
     "read_podcast_transcript": "Reading a transcript",
     "get_my_briefing": "Preparing your briefing",
 }
-LIMITS = {"portal": 60.0, "speech": 90.0, "server": 180.0}  # seconds; a first start on a slow machine
+LIMITS = {
+    "portal": 60.0,
+    "search": 60.0,
+    "speech": 90.0,
+    "server": 180.0,
+}  # seconds; a first start on a slow machine
 
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """The loopback ports of the three programs."""
+    """The loopback ports of the four programs."""
 
     server: int
     portal: int
     speech: int
+    search: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +142,8 @@ def server_environment(
         "S2S_SPEECH_URL": f"ws://127.0.0.1:{ports.speech}/v1/realtime",
         "S2S_BACKEND_LOGIN_URL": f"http://127.0.0.1:{ports.portal}/login",
         "S2S_MCP_URL": f"http://127.0.0.1:{ports.portal}/mcp",
+        "S2S_SERPER_API_KEY": "any-key-will-do-for-the-stand-in",
+        "S2S_SERPER_URL": f"http://127.0.0.1:{ports.search}/search",
         "S2S_UNSAFE_PHONE_SELECTOR": "true",
         "S2S_DEMO": "true",
         "S2S_TOOL_LABELS": json.dumps({"en": LABELS}),
@@ -147,6 +155,12 @@ def portal_program(ports: Ports) -> Program:
     """The stand-in for AquaPortal and the phone login."""
     command = (sys.executable, "-m", "demo.aquaportal", "--port", str(ports.portal))
     return Program("The demo AquaPortal", command, ports.portal)
+
+
+def search_program(ports: Ports) -> Program:
+    """The stand-in for the provider of web search."""
+    command = (sys.executable, "-m", "demo.search", "--port", str(ports.search))
+    return Program("The demo web search", command, ports.search)
 
 
 def speech_program(ports: Ports, light: bool) -> Program:
@@ -213,17 +227,20 @@ def short_path(path: Path) -> Path:
 
 def run(asked: argparse.Namespace, stop: Event, children: list[Child]) -> None:
     """Start everything, say so, and watch it; `children` holds what was started, whatever happens."""
-    ports = Ports(usable_port(asked.port), *free_ports(2))
+    ports = Ports(usable_port(asked.port), *free_ports(3))
     logs, light = asked.var / "demo", asked.speech == "light"
     kept = kept_secrets(logs)
     portal = start(portal_program(ports), os.environ, logs / "aquaportal.log")
     children.append(portal)
+    search = start(search_program(ports), os.environ, logs / "search.log")
+    children.append(search)
     speech = start(speech_program(ports, light), os.environ, logs / "speech.log")
     children.append(speech)
     environment = server_environment(os.environ, ports, kept, asked.var, light)
     server = start(server_program(ports, kept, asked.var), environment, logs / "server.log")
     children.append(server)
     wait_ready(portal, stop, LIMITS["portal"])
+    wait_ready(search, stop, LIMITS["search"])
     mode = speech_ready(speech, light, ports, children, stop)
     wait_ready(server, stop, LIMITS["server"])
     print(banner(ports, kept, mode, short_path(logs)), flush=True)

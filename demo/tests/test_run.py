@@ -19,7 +19,7 @@ from demo.children import Child, DemoFailure, Program, Stopped, check_alive, end
 
 ROOT = Path(run.ROOT)
 KEPT = run.Secrets("k" * 64, "a-password", new_password=False)
-PORTS = run.Ports(server=8000, portal=4001, speech=4002)
+PORTS = run.Ports(server=8000, portal=4001, speech=4002, search=4003)
 READY = """
 import http.server, sys
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -117,6 +117,7 @@ def test_the_server_is_pointed_at_the_stand_ins_whatever_the_environment_says(tm
     assert made["S2S_MCP_URL"] == "http://127.0.0.1:4001/mcp"
     assert made["S2S_BACKEND_LOGIN_URL"] == "http://127.0.0.1:4001/login"
     assert made["S2S_SPEECH_URL"] == "ws://127.0.0.1:4002/v1/realtime"
+    assert made["S2S_SERPER_URL"] == "http://127.0.0.1:4003/search"
     assert (made["DEBUG"], made["REDIS_URL"], made["ENV_FILE"]) == ("false", "", "")
     assert (made["S2S_DEMO"], made["S2S_UNSAFE_PHONE_SELECTOR"]) == ("true", "true")
     assert made["DATABASE_URL"] == f"sqlite:///{tmp_path}/demo.sqlite3"
@@ -263,6 +264,6 @@ def test_the_demo_starts_as_printed_and_ends_with_everything_it_started(tmp_path
             demo.send_signal(signal.SIGINT)
             demo.wait(20)
     assert demo.returncode == 0
-    assert len(children) == 3
+    assert len(children) == 4
     assert all(gone(int(pid)) for pid in children)
     run.usable_port(str(port))

@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property
 
-from demo.speech.planner import phrases
+from demo.speech.planner import phrases, web
 from demo.speech.planner.choosing import chosen, named, offering
 from demo.speech.planner.filling import Unclear, by_row, calls, changed, is_identifier, paged, titles
 from demo.speech.planner.history import Exchange, Item, Turn, turns
@@ -101,12 +101,31 @@ def decide(context: Context) -> Decision:
         return Say(phrases.NOT_HEARD)
     if words := phrases.answer(turn.question, context.tools, context.before.said if context.before else ""):
         return Say(words)
-    return _first_step(context)
+    return _with_web(context)
+
+
+def _with_web(context: Context) -> Decision:
+    """The first step, in which a search is what is asked for as such, or what is left."""
+    tool, question = web.web_tool(context.tools), context.turn.question
+    if tool is None or not context.may_call:
+        return _first_step(context)
+    if search := web.asked_for(tool, question):
+        return CallTools((search,))
+    others = replace(context, tools=tuple(other for other in context.tools if other != tool))
+    decision = _first_step(others)
+    search = web.wondered(tool, question) if decision == _nothing(others) else None
+    return CallTools((search,)) if search else decision
+
+
+def _nothing(context: Context) -> Say:
+    return Say(phrases.nothing_fits(context.turn.question, context.tools))
 
 
 def _after_results(context: Context) -> Decision:
     exchanges = context.turn.exchanges
     last = exchanges[-1]
+    if found := web.read_out(last.outcome):
+        return Say(found)
     if last.outcome.failure is None and context.may_call and len(exchanges) < MOST_CALLS:
         step = _next_step(context, last)
         if step is not None:
@@ -140,14 +159,14 @@ def _all_spoken(exchanges: Sequence[Exchange]) -> str:
 def _first_step(context: Context) -> Decision:
     question = context.turn.question
     if not context.tools:
-        return Say(phrases.nothing_fits(question, ()))
+        return _nothing(context)
     if not context.may_call:
         return Say(phrases.NOT_NOW)
     for step in (_chosen_candidate, _next_page, _follow_up, _referred, _completed):
         decision = step(context)
         if decision is not None:
             return decision
-    return _matched(context, question) or Say(phrases.nothing_fits(question, context.tools))
+    return _matched(context, question) or _nothing(context)
 
 
 def _matched(context: Context, question: Question, known: Sequence[Outcome] = ()) -> Decision | None:

@@ -72,7 +72,7 @@ def spoken(outcome: Outcome) -> str:
     """The words for an outcome; every figure in them is the tool's own."""
     if outcome.failure is not None:
         return outcome.failure
-    words = _plain(_worded(outcome.data)) or "Nothing was found."
+    words = plain(_worded(outcome.data)) or "Nothing was found."
     if _has_speech(outcome.data) or len(words) <= _LONGEST:
         return words
     whole = words[:_LONGEST].rpartition(" ")[0]
@@ -118,7 +118,8 @@ def _of_object(data: Mapping[str, Any]) -> str:
     return ", ".join(f"{key.replace('_', ' ')}: {value}" for key, value in pairs if value)
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
+    """The text without what cannot be said: links, and the marks of a markup."""
     without_links = re.sub(r"https?://\S+", "", text)
     return " ".join(re.sub(r"[#*_`>|\[\]]+", " ", without_links).split())
 

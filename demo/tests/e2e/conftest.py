@@ -32,6 +32,8 @@ def marker_stack(shared_marker):
 def fresh(stack):
     """Without the faults and frames of the test before."""
     stack.portal.reset()
+    stack.web.reset()
     stack.frames.clear()
     yield stack
     stack.portal.faults.release()
+    stack.web.faults.release()

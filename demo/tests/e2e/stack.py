@@ -17,6 +17,7 @@ from playwright.sync_api import Page, sync_playwright
 
 from demo.aquaportal.testing import RunningPortal, running_portal
 from demo.run import OPERATOR, Ports, Secrets, free_ports, server_environment
+from demo.search.testing import KEY, RunningSearch, running_search
 from demo.speech import testing as speech
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -37,6 +38,7 @@ class Stack:
 
     url: str
     portal: RunningPortal
+    web: RunningSearch
     database: Path
     log: Path
     password: str
@@ -60,15 +62,15 @@ class Stack:
 @contextmanager
 def running_stack(folder: Path, **settings: str) -> Iterator[Stack]:
     """Everything on free loopback ports, with a database of its own; `settings` override the demo's."""
-    with running_portal() as portal, speech.running() as ears:
+    with running_portal() as portal, running_search() as web, speech.running() as ears:
         (port,) = free_ports(1)
         password, var = "a-password-for-tests", folder / "var"
         (var / "demo").mkdir(parents=True)
         (var / "demo" / "operator-password").write_text(password)
-        ports = Ports(port, int(portal.url.rstrip("/").rpartition(":")[2]), ears.port)
+        ports = Ports(port, port_of(portal.url), ears.port, port_of(web.url))
         kept = Secrets("tests-only-" + "k" * 50, password, new_password=True)
         environment = server_environment(os.environ, ports, kept, var, light=False)
-        environment |= {"LOG_LEVEL": "DEBUG", **settings}
+        environment |= {"LOG_LEVEL": "DEBUG", "S2S_SERPER_API_KEY": KEY, **settings}
         log = folder / "server.log"
         with log.open("wb") as output:
             command = [sys.executable, "-m", "demo.server", "--port", str(port), "--var", str(var)]
@@ -76,10 +78,14 @@ def running_stack(folder: Path, **settings: str) -> Iterator[Stack]:
             server = subprocess.Popen(command, env=environment, cwd=ROOT, stdout=output, stderr=output)
         try:
             wait_until(lambda: answers(f"http://127.0.0.1:{port}/readyz"), 60, log)
-            yield Stack(f"http://127.0.0.1:{port}/", portal, var / "demo.sqlite3", log, password)
+            yield Stack(f"http://127.0.0.1:{port}/", portal, web, var / "demo.sqlite3", log, password)
         finally:
             server.terminate()
             server.wait(15)
+
+
+def port_of(url: str) -> int:
+    return int(url.rstrip("/").rpartition(":")[2])
 
 
 @contextmanager
