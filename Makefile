@@ -3,6 +3,7 @@
 PYTHON ?= python3
 PORT ?= 8000
 SPEECH ?= full
+MODE ?= mcp
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -23,7 +24,8 @@ PRODUCTION := ENV_FILE= SECRET_KEY=only-for-checks-Zp4vXq8sTn2wLk6yRb0cHd5fGj9m3
 .DELETE_ON_ERROR:
 
 help:
-	@echo "make demo    a real conversation on this machine; PORT=8001 moves it, SPEECH=light needs no audio models"
+	@echo "make demo    a real conversation on this machine; PORT=8001 moves it, SPEECH=light needs no audio models,"
+	@echo "             MODE=apipilot has the legacy bridge in AquaPortal's place"
 	@echo "make test    the whole suite; PostgreSQL, Redis and browser tests where those are installed"
 	@echo "make check   format, lint, types, import rules, house rules, migrations, deployment checks"
 	@echo "make clean   removes the environments and caches; keeps var/"
@@ -34,7 +36,7 @@ demo: $(VENV)/.runtime $(if $(filter light,$(SPEECH)),,$(VENV)/.speech)
 		echo "The demo's speech models could not be installed (see $(VENV)/speech.log): running the light fallback."; \
 		echo "To try again: rm $(VENV)/.speech && make demo"; \
 	fi; \
-	exec $(BIN)/python -m demo.run --port "$(PORT)" --speech "$$speech"
+	exec $(BIN)/python -m demo.run --port "$(PORT)" --speech "$$speech" --mode "$(MODE)"
 
 test: $(VENV)/.dev $(VENV)/.speech $(PEERS)/.installed $(FASTMCP)/.installed node_modules/.package-lock.json
 	@.ci/suite

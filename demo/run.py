@@ -29,6 +29,12 @@ LABELS = {
     "get_podcast": "Opening a podcast",
     "read_podcast_transcript": "Reading a transcript",
     "get_my_briefing": "Preparing your briefing",
+    "list_centers": "Looking up the centers",
+    "get_sea_forecast": "Asking for the sea forecast",
+}
+PORTALS = {
+    "mcp": ("demo.aquaportal", "The demo AquaPortal"),
+    "apipilot": ("demo.apipilot", "The demo ApiPilot bridge"),
 }
 LIMITS = {
     "portal": 60.0,
@@ -62,6 +68,7 @@ def parsed_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="demo.run", description="Runs the demo until Ctrl-C.")
     parser.add_argument("--port", default="8000", help="port of the page (8000)")
     parser.add_argument("--speech", choices=("full", "light"), default="full", help="light: no audio models")
+    parser.add_argument("--mode", choices=("mcp", "apipilot"), default="mcp", help="where the tools live")
     parser.add_argument("--var", type=Path, default=ROOT / "var", help="folder of database, secrets and logs")
     return parser.parse_args()
 
@@ -125,9 +132,11 @@ def kept_secrets(folder: Path) -> Secrets:
 
 
 def server_environment(
-    base: Mapping[str, str], ports: Ports, kept: Secrets, var: Path, light: bool
+    base: Mapping[str, str], ports: Ports, kept: Secrets, var: Path, light: bool, mode: str = "mcp"
 ) -> dict[str, str]:
     """The settings of the demo's server over the given environment; a `.env` of the project is not read."""
+    portal = f"http://127.0.0.1:{ports.portal}"
+    bridged = mode == "apipilot"
     return {
         **base,
         "DJANGO_SETTINGS_MODULE": "vocero.settings",
@@ -140,8 +149,11 @@ def server_environment(
         "REDIS_URL": "",
         "S2S_PUBLIC_URL": f"http://127.0.0.1:{ports.server}",
         "S2S_SPEECH_URL": f"ws://127.0.0.1:{ports.speech}/v1/realtime",
-        "S2S_BACKEND_LOGIN_URL": f"http://127.0.0.1:{ports.portal}/login",
-        "S2S_MCP_URL": f"http://127.0.0.1:{ports.portal}/mcp",
+        "S2S_BACKEND_LOGIN_URL": f"{portal}/login",
+        "S2S_MCP_URL": "" if bridged else f"{portal}/mcp",
+        "S2S_APIPILOT_TOOLS_URL": f"{portal}/tools" if bridged else "",
+        "S2S_APIPILOT_TOOLS_EXECUTE_URL": f"{portal}/tools/execute" if bridged else "",
+        "S2S_PROFILE_URL": f"{portal}/profile" if bridged else "",
         "S2S_SERPER_API_KEY": "any-key-will-do-for-the-stand-in",
         "S2S_SERPER_URL": f"http://127.0.0.1:{ports.search}/search",
         "S2S_UNSAFE_PHONE_SELECTOR": "true",
@@ -151,10 +163,11 @@ def server_environment(
     }
 
 
-def portal_program(ports: Ports) -> Program:
-    """The stand-in for AquaPortal and the phone login."""
-    command = (sys.executable, "-m", "demo.aquaportal", "--port", str(ports.portal))
-    return Program("The demo AquaPortal", command, ports.portal)
+def portal_program(ports: Ports, mode: str = "mcp") -> Program:
+    """The stand-in for AquaPortal, or for the ApiPilot bridge, and the phone login."""
+    module, name = PORTALS[mode]
+    command = (sys.executable, "-m", module, "--port", str(ports.portal))
+    return Program(name, command, ports.portal)
 
 
 def search_program(ports: Ports) -> Program:
@@ -230,13 +243,13 @@ def run(asked: argparse.Namespace, stop: Event, children: list[Child]) -> None:
     ports = Ports(usable_port(asked.port), *free_ports(3))
     logs, light = asked.var / "demo", asked.speech == "light"
     kept = kept_secrets(logs)
-    portal = start(portal_program(ports), os.environ, logs / "aquaportal.log")
+    portal = start(portal_program(ports, asked.mode), os.environ, logs / f"{asked.mode}.log")
     children.append(portal)
     search = start(search_program(ports), os.environ, logs / "search.log")
     children.append(search)
     speech = start(speech_program(ports, light), os.environ, logs / "speech.log")
     children.append(speech)
-    environment = server_environment(os.environ, ports, kept, asked.var, light)
+    environment = server_environment(os.environ, ports, kept, asked.var, light, asked.mode)
     server = start(server_program(ports, kept, asked.var), environment, logs / "server.log")
     children.append(server)
     wait_ready(portal, stop, LIMITS["portal"])

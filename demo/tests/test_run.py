@@ -124,6 +124,18 @@ def test_the_server_is_pointed_at_the_stand_ins_whatever_the_environment_says(tm
     assert made["PATH"] == "/bin"
 
 
+def test_the_bridge_takes_the_portals_place(tmp_path):
+    made = run.server_environment({}, PORTS, KEPT, tmp_path, light=False, mode="apipilot")
+    assert made["S2S_MCP_URL"] == ""
+    assert made["S2S_APIPILOT_TOOLS_URL"] == "http://127.0.0.1:4001/tools"
+    assert made["S2S_APIPILOT_TOOLS_EXECUTE_URL"] == "http://127.0.0.1:4001/tools/execute"
+    assert made["S2S_BACKEND_LOGIN_URL"] == "http://127.0.0.1:4001/login"
+    assert "demo.apipilot" in run.portal_program(PORTS, "apipilot").command
+    assert "demo.aquaportal" in run.portal_program(PORTS).command
+    other = run.server_environment({"S2S_APIPILOT_TOOLS_URL": "http://real"}, PORTS, KEPT, tmp_path, False)
+    assert other["S2S_APIPILOT_TOOLS_URL"] == ""
+
+
 def test_a_way_of_picking_tools_can_be_tried_on_the_demo(tmp_path):
     made = run.server_environment({"S2S_TOOL_SELECTION": "marker"}, PORTS, KEPT, tmp_path, light=False)
     assert made["S2S_TOOL_SELECTION"] == "marker"
