@@ -56,6 +56,7 @@ async def offer(plan: Plan, source: ToolSource | None, again: bool) -> Offer:
     if source is None or caller is None:
         return Offer()
     bridged = plan.mode == Conversation.Mode.APIPILOT
-    cache = SnapshotCache(vocero.apipilot.ttl if bridged else vocero.catalog_ttl, again)
+    ttl = vocero.apipilot.ttl if bridged else vocero.catalog_ttl
+    cache = SnapshotCache(ttl, again, vocero.catalog_pinned)
     found = await discover([source], caller, None if bridged else vocero.mcp_tools, cache, timezone.now())
     return found if plan.caller is not None else replace(found, unauthorized=False)

@@ -45,7 +45,8 @@ class Listing:
 class CatalogCache(Protocol):
     """Where listings are kept, by source and credential fingerprint; `ttl` is in seconds.
 
-    Neither method raises: a cache that is out of order answers None and keeps nothing.
+    None of them raises: a cache that is out of order answers None and keeps nothing. `note` is told how the
+    tools are declared now; `held` names those that wait for an operator because they changed.
     """
 
     ttl: float
@@ -53,6 +54,10 @@ class CatalogCache(Protocol):
     async def get(self, source: str, fingerprint: str) -> Listing | None: ...
 
     async def put(self, listing: Listing) -> None: ...
+
+    async def note(self, source: str, tools: Sequence[Tool], now: datetime) -> None: ...
+
+    async def held(self, source: str, tools: Sequence[Tool]) -> Collection[str]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +128,11 @@ async def discover(
     for source, listing in zip(sources, listings, strict=True):
         screened, reasons = _screen(source, listing.tools, allowed)
         refused += reasons
+        held = await cache.held(source.name, [entry.tool for entry in screened.values()])
         for name, entry in screened.items():
-            if name in entries:
+            if name in held:
+                refused.append((name, "It was declared differently before; an operator has to approve it."))
+            elif name in entries:
                 refused.append((name, "Another source has a tool of this name."))
             elif alias(name) in aliases:
                 refused.append((name, "The model would know another tool by the same name."))
@@ -184,6 +192,7 @@ async def _listing(
         kept = tuple(tool for tool in taken if len(tool.description) <= MAX_DESCRIPTION)
         reasons += [(tool.name, "The source lists too many tools.") for tool in listed[MAX_TOOLS:]]
         listing = replace(empty, tools=kept, refused=tuple(reasons[:MAX_REFUSED]), digest=digest_of(kept))
+        await cache.note(source.name, [entry.tool for entry in screened.values()], now)
         log.info("catalog.discovered", source=source.name, listed=len(listed), offered=len(screened))
     await cache.put(listing)
     return listing

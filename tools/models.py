@@ -26,3 +26,30 @@ class CatalogSnapshot(models.Model):
 
     def __str__(self) -> str:
         return f"{self.source} for {self.caller_fingerprint[:8]}"
+
+
+class ToolDeclaration(models.Model):
+    """How a source declared one tool: its description and schemas, as long as they stayed the same.
+
+    The first one of a name is taken as it is; each later one is a change, until an operator has approved it.
+    """
+
+    source = models.CharField(max_length=40)
+    name = models.CharField(max_length=200)
+    digest = models.CharField(max_length=64)
+    declaration = models.JSONField()
+    first_seen_at = models.DateTimeField()
+    last_seen_at = models.DateTimeField()
+    approved_at = models.DateTimeField(null=True, blank=True)
+    approved_by = models.CharField(max_length=150, blank=True)
+
+    class Meta:
+        ordering = ["-first_seen_at"]
+        default_permissions = ("view",)
+        permissions = [("approve_tooldeclaration", "Can approve a change of a tool")]
+        constraints = [
+            models.UniqueConstraint(fields=["source", "name", "digest"], name="declaration_once_a_digest"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} of {self.source}"

@@ -84,6 +84,7 @@ class Vocero:
     history_turns: int
     silence_limit: float
     catalog_ttl: int
+    catalog_pinned: bool
     unsafe_phone_selector: bool
     rate_bootstrap: int
     rate_secrets: int
@@ -351,6 +352,7 @@ def _calls(read: Reader) -> dict[str, Any]:
         "history_turns": read.whole("S2S_HISTORY_TURNS", 12, 0, 200),
         "silence_limit": read.number("S2S_SILENCE_LIMIT", 20, 2, 600),
         "catalog_ttl": read.whole("S2S_CATALOG_TTL", 300, 0, 86_400),
+        "catalog_pinned": read.flag("S2S_CATALOG_PINNED"),
     }
 
 

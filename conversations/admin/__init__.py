@@ -2,8 +2,8 @@
 
 from django.contrib import admin
 
-from conversations.admin import api_keys, conversations, people, phone_links, tool_calls
+from conversations.admin import api_keys, conversations, people, phone_links, tool_calls, tool_declarations
 
 admin.site.index_title = "Start here"
 
-__all__ = ["api_keys", "conversations", "people", "phone_links", "tool_calls"]
+__all__ = ["api_keys", "conversations", "people", "phone_links", "tool_calls", "tool_declarations"]

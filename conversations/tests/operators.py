@@ -7,11 +7,19 @@ from django.test import Client
 from django.utils import timezone
 
 from conversations.models import BackendToken, Conversation, ToolCall, Turn, UpstreamSession
+from tools.models import ToolDeclaration
+from tools.schema import digest_of
 
-VIEW = ("conversations.view_conversation", "conversations.view_toolcall", "tools.view_catalogsnapshot")
+VIEW = (
+    "conversations.view_conversation",
+    "conversations.view_toolcall",
+    "tools.view_catalogsnapshot",
+    "tools.view_tooldeclaration",
+)
 AUDIT = (*VIEW, "conversations.read_transcripts", "conversations.read_payloads")
 OPERATE = (
     *VIEW,
+    "tools.approve_tooldeclaration",
     "conversations.end_conversation",
     "conversations.run_cleanup",
     "conversations.view_phonelink",
@@ -92,6 +100,19 @@ def call(of_turn, sequence=1, **values):
         "duration_ms": 300,
     }
     return ToolCall.objects.create(turn=of_turn, sequence=sequence, **{**defaults, **values})
+
+
+def declaration(description="Reads a report.", name="get_report", **values):
+    """How a tool was declared; it waits for approval unless `values` say otherwise."""
+    whole = {"description": description, "parameters": {"type": "object"}, "output_schema": None}
+    seen = values.pop("first_seen_at", NOON)
+    defaults = {
+        "source": "aquaportal",
+        "declaration": whole,
+        "digest": digest_of(whole),
+        "last_seen_at": seen,
+    }
+    return ToolDeclaration.objects.create(name=name, first_seen_at=seen, **{**defaults, **values})
 
 
 def upstream(row, **values):

@@ -11,7 +11,7 @@ from django.urls import reverse
 from conversations.identity import keys, links
 from conversations.models import ApiKey, Conversation, PhoneLink, ToolCall
 from conversations.tests import operators as make
-from tools.models import CatalogSnapshot
+from tools.models import CatalogSnapshot, ToolDeclaration
 
 pytestmark = pytest.mark.django_db
 
@@ -21,10 +21,11 @@ LISTS = {
     "conversations_phonelink": "conversations.view_phonelink",
     "conversations_apikey": "conversations.view_apikey",
     "tools_catalogsnapshot": "tools.view_catalogsnapshot",
+    "tools_tooldeclaration": "tools.view_tooldeclaration",
     "auth_user": "auth.view_user",
     "auth_group": "auth.view_group",
 }
-SHOWN = [Conversation, ToolCall, PhoneLink, ApiKey, CatalogSnapshot]
+SHOWN = [Conversation, ToolCall, PhoneLink, ApiKey, CatalogSnapshot, ToolDeclaration]
 
 
 @pytest.fixture
@@ -42,7 +43,16 @@ def pages(recorded):
     link = links.issue("+34600000001")
     key = keys.make("kiosk")
     one = recorded.tool_calls.get()
+    change = make.declaration()
     return [
+        (
+            reverse("admin:tools_tooldeclaration_change", args=[change.pk]),
+            "tools.view_tooldeclaration",
+        ),
+        (
+            reverse("admin:tools_tooldeclaration_approve", args=[change.pk]),
+            "tools.approve_tooldeclaration",
+        ),
         *((reverse(f"admin:{name}_changelist"), permission) for name, permission in LISTS.items()),
         (reverse("admin:conversations_conversation_change", args=[recorded.pk]), to_view("conversation")),
         (reverse("admin:conversations_toolcall_change", args=[one.pk]), to_view("toolcall")),
