@@ -17,6 +17,7 @@ from tools import schema, sentences
 from tools.arguments import ArgumentsMalformed
 from tools.catalog import Entry, Offer, discover
 from tools.contract import CallContext, Caller, Progress, Tool, ToolFailure
+from tools.declarations import Declarations
 from tools.frozen import thaw
 from tools.listings import SharedListings
 from tools.sources.apipilot import ApiPilotSource, BridgeFailure, Credential
@@ -117,7 +118,8 @@ async def _offer(
     caller = Caller("", "", credential.fingerprint)
     cache = SharedListings(settings.VOCERO.apipilot.ttl, "all" if everything else "own", again)
     listed = _Listed(source)
-    offer = await discover([listed], caller, None, cache, timezone.now())
+    pins = Declarations(settings.VOCERO.catalog_pinned)
+    offer = await discover([listed], caller, None, cache, timezone.now(), pins)
     if listed.failure is not None:
         raise listed.failure
     return offer, cache.hit

@@ -13,6 +13,7 @@ from conversations.bootstrap import Plan
 from conversations.models import Conversation
 from tools.catalog import Offer, discover
 from tools.contract import Caller, ToolSource
+from tools.declarations import Declarations
 from tools.snapshots import SnapshotCache
 from tools.sources.apipilot import ApiPilotSource, Endpoints
 from tools.sources.mcp import McpSource, Server
@@ -57,6 +58,7 @@ async def offer(plan: Plan, source: ToolSource | None, again: bool) -> Offer:
         return Offer()
     bridged = plan.mode == Conversation.Mode.APIPILOT
     ttl = vocero.apipilot.ttl if bridged else vocero.catalog_ttl
-    cache = SnapshotCache(ttl, again, vocero.catalog_pinned)
-    found = await discover([source], caller, None if bridged else vocero.mcp_tools, cache, timezone.now())
+    allowed = None if bridged else vocero.mcp_tools
+    cache, pins = SnapshotCache(ttl, again), Declarations(vocero.catalog_pinned)
+    found = await discover([source], caller, allowed, cache, timezone.now(), pins)
     return found if plan.caller is not None else replace(found, unauthorized=False)

@@ -45,8 +45,7 @@ class Listing:
 class CatalogCache(Protocol):
     """Where listings are kept, by source and credential fingerprint; `ttl` is in seconds.
 
-    None of them raises: a cache that is out of order answers None and keeps nothing. `note` is told how the
-    tools are declared now; `held` names those that wait for an operator because they changed.
+    Neither method raises: a cache that is out of order answers None and keeps nothing.
     """
 
     ttl: float
@@ -55,9 +54,27 @@ class CatalogCache(Protocol):
 
     async def put(self, listing: Listing) -> None: ...
 
+
+class Pins(Protocol):
+    """Who knows how tools were declared before; neither method raises.
+
+    `note` is told how they are declared now, `held` names those that wait for an operator as they changed.
+    """
+
     async def note(self, source: str, tools: Sequence[Tool], now: datetime) -> None: ...
 
     async def held(self, source: str, tools: Sequence[Tool]) -> Collection[str]: ...
+
+
+class Unpinned:
+    """Every declaration is as good as any other."""
+
+    async def note(self, source: str, tools: Sequence[Tool], now: datetime) -> None:
+        """Keeps nothing."""
+
+    async def held(self, source: str, tools: Sequence[Tool]) -> Collection[str]:
+        """Nothing waits."""
+        return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,12 +127,16 @@ class Offer:
         return self.entries[name].source
 
 
+UNPINNED = Unpinned()
+
+
 async def discover(
     sources: Sequence[ToolSource],
     caller: Caller,
     allowed: Collection[str] | None,
     cache: CatalogCache,
     now: datetime,
+    pins: Pins = UNPINNED,
 ) -> Offer:
     """What the caller may use now, from the cache or the sources: names in `allowed`, or all when it is None.
 
@@ -128,7 +149,10 @@ async def discover(
     for source, listing in zip(sources, listings, strict=True):
         screened, reasons = _screen(source, listing.tools, allowed)
         refused += reasons
-        held = await cache.held(source.name, [entry.tool for entry in screened.values()])
+        declared = [entry.tool for entry in screened.values()]
+        if listing.fetched_at == now and not listing.error:
+            await pins.note(source.name, declared, now)
+        held = await pins.held(source.name, declared)
         for name, entry in screened.items():
             if name in held:
                 refused.append((name, "It was declared differently before; an operator has to approve it."))
@@ -192,7 +216,6 @@ async def _listing(
         kept = tuple(tool for tool in taken if len(tool.description) <= MAX_DESCRIPTION)
         reasons += [(tool.name, "The source lists too many tools.") for tool in listed[MAX_TOOLS:]]
         listing = replace(empty, tools=kept, refused=tuple(reasons[:MAX_REFUSED]), digest=digest_of(kept))
-        await cache.note(source.name, [entry.tool for entry in screened.values()], now)
         log.info("catalog.discovered", source=source.name, listed=len(listed), offered=len(screened))
     await cache.put(listing)
     return listing

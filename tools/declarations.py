@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 import structlog
+from django.db import DatabaseError
 
 from tools import schema
 from tools.contract import Tool
@@ -29,11 +30,37 @@ def declaration(tool: Tool) -> dict[str, Any]:
     }
 
 
-async def note(source: str, tools: Sequence[Tool], now: datetime) -> None:
-    """Keeps how the tools are declared now; the first declaration of a name needs no approval.
+class Declarations:
+    """Pins that are ToolDeclaration rows; with `pinned` a change is held back until it is approved."""
 
-    Raises DatabaseError.
-    """
+    def __init__(self, pinned: bool) -> None:
+        self._pinned = pinned
+
+    async def note(self, source: str, tools: Sequence[Tool], now: datetime) -> None:
+        """Keeps how the tools are declared now; the first declaration of a name needs no approval."""
+        try:
+            await _note(source, tools, now)
+        except DatabaseError:
+            log.warning("catalog.declarations_unwritable", source=source, exc_info=True)
+
+    async def held(self, source: str, tools: Sequence[Tool]) -> Collection[str]:
+        """The names that wait for an operator; all of them where that cannot be known."""
+        if not self._pinned:
+            return ()
+        try:
+            known = await _known(source, [tool.name for tool in tools])
+        except DatabaseError:
+            log.warning("catalog.approvals_unreadable", source=source, exc_info=True)
+            return [tool.name for tool in tools]
+        approved = {tool.name for tool in tools if known.get(tool.name, {}).get(_digest(tool))}
+        return [tool.name for tool in tools if tool.name not in approved]
+
+
+def _digest(tool: Tool) -> str:
+    return schema.digest_of(declaration(tool))
+
+
+async def _note(source: str, tools: Sequence[Tool], now: datetime) -> None:
     shown = {tool.name: declaration(tool) for tool in tools}
     digests = {name: schema.digest_of(one) for name, one in shown.items()}
     known = await _known(source, shown)
@@ -60,14 +87,6 @@ async def note(source: str, tools: Sequence[Tool], now: datetime) -> None:
             log.warning("catalog.changed", source=source, tool=name, kept=name in kept)
     seen = ToolDeclaration.objects.filter(source=source, digest__in=digests.values())
     await seen.aupdate(last_seen_at=now)
-
-
-async def unapproved(source: str, tools: Sequence[Tool]) -> frozenset[str]:
-    """The names of the tools whose present declaration no operator has approved; raises DatabaseError."""
-    known = await _known(source, [tool.name for tool in tools])
-    return frozenset(
-        tool.name for tool in tools if not known.get(tool.name, {}).get(schema.digest_of(declaration(tool)))
-    )
 
 
 async def _known(source: str, names: Sequence[str] | Mapping[str, Any]) -> dict[str, dict[str, bool]]:

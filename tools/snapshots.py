@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Mapping
 from typing import Any
 
 import structlog
 from django.db import DatabaseError
 
-from tools import declarations
 from tools.catalog import Listing, as_json
 from tools.contract import Tool
 from tools.frozen import thaw
@@ -21,14 +19,12 @@ log = structlog.get_logger(__name__)
 class SnapshotCache:
     """A CatalogCache of CatalogSnapshot rows; a failed discovery marks its row and keeps the tools there.
 
-    With `again` nothing that is kept is good enough: every source is asked. With `pinned` a changed tool is
-    held back until an operator has approved the change.
+    With `again` nothing that is kept is good enough: every source is asked.
     """
 
-    def __init__(self, ttl: float, again: bool = False, pinned: bool = False) -> None:
+    def __init__(self, ttl: float, again: bool = False) -> None:
         self.ttl = ttl
         self._again = again
-        self._pinned = pinned
 
     async def get(self, source: str, fingerprint: str) -> Listing | None:
         """The listing of this source and credential, stale or failed ones included."""
@@ -58,23 +54,6 @@ class SnapshotCache:
             )
         except DatabaseError:
             log.warning("catalog.cache_unwritable", source=listing.source, exc_info=True)
-
-    async def note(self, source: str, tools: Sequence[Tool], now: datetime) -> None:
-        """Keeps how the tools are declared now."""
-        try:
-            await declarations.note(source, tools, now)
-        except DatabaseError:
-            log.warning("catalog.declarations_unwritable", source=source, exc_info=True)
-
-    async def held(self, source: str, tools: Sequence[Tool]) -> Collection[str]:
-        """The names that wait for an operator; all of them where that cannot be known."""
-        if not self._pinned:
-            return ()
-        try:
-            return await declarations.unapproved(source, tools)
-        except DatabaseError:
-            log.warning("catalog.approvals_unreadable", source=source, exc_info=True)
-            return [tool.name for tool in tools]
 
 
 def _listing(row: CatalogSnapshot) -> Listing:

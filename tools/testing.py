@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, cast
@@ -142,13 +142,6 @@ class MemoryCache:
     async def put(self, listing: Listing) -> None:
         """Keeps the listing in place of the one before."""
         self.listings[listing.source, listing.fingerprint] = listing
-
-    async def note(self, source: str, tools: Sequence[Tool], now: datetime) -> None:
-        """Keeps no declarations."""
-
-    async def held(self, source: str, tools: Sequence[Tool]) -> Collection[str]:
-        """Nothing waits for anybody."""
-        return ()
 
 
 @dataclass(slots=True)

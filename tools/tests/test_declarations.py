@@ -21,7 +21,8 @@ LATER = NOW + timedelta(seconds=1_000)
 
 async def offered(tool, now=NOW, pinned=True, caller=None):
     source = MemorySource((tool, answers({"read": True})))
-    return await discover([source], caller or a_caller(), None, SnapshotCache(300, pinned=pinned), now)
+    pins = declarations.Declarations(pinned)
+    return await discover([source], caller or a_caller(), None, SnapshotCache(300), now, pins)
 
 
 async def states():
