@@ -297,6 +297,16 @@ class UpstreamLost:
 
 
 @dataclass(frozen=True, slots=True)
+class BrowserLost:
+    """The browser's socket is gone for now: what is shown from here on nobody sees or hears."""
+
+
+@dataclass(frozen=True, slots=True)
+class BrowserBack:
+    """A browser is there again."""
+
+
+@dataclass(frozen=True, slots=True)
 class Ended:
     """The call ends here: `cause` is `disconnect`, `superseded`, or a close reason."""
 
@@ -332,5 +342,7 @@ Event = (
     | ToolsOffered
     | TimerFired
     | UpstreamLost
+    | BrowserLost
+    | BrowserBack
     | Ended
 )

@@ -22,7 +22,7 @@ from conversations.core.utterances import Utterance, Utterances
 
 BROWSER_OUTPUT = "browser-output"
 PAST = 12
-# Who can be absent.
+# Who can be absent, besides the BROWSER.
 SERVICE = "service"
 # Outcomes of a turn that the caller ended, who then hears no more of it.
 BY_CALLER = frozenset({"interrupted", "cancelled"})
@@ -40,7 +40,7 @@ class Floor:
         self._generation = Generation()
         self.responses = Responses(self._new_event_id, self._generation, self.absent)
         self.tools = ToolCalls(setup, self._generation)
-        self.output = Output(setup)
+        self.output = Output(setup, self.absent)
         self.utterances = Utterances()
         self.hearing = Hearing(self._new_event_id)
         self.turn: Turn | None = None
@@ -216,7 +216,7 @@ class Floor:
         """The service's session is gone, with every response, item and utterance in it."""
         self.absent.add(SERVICE)
         self.responses = Responses(self._new_event_id, self._generation, self.absent)
-        self.output = Output(self.setup)
+        self.output = Output(self.setup, self.absent)
         self.utterances = Utterances()
         self.hearing = Hearing(self._new_event_id)
         self.tools.forget_service()

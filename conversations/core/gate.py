@@ -39,8 +39,9 @@ NOTHING = Passed()
 class Gate:
     """The gate of one response: three answers for each event, `Show…` effects, nothing yet, or never.
 
-    `spoken` is what passed, `shown` says that the browser knows an item of this response, `cut`
-    that something did not pass, `ended` that the browser knows its end.
+    `spoken` is what passed, `shown` says that the browser knows an item of this response, `cut` that
+    something did not pass, `ended` that the browser knows its end. `missed` says that something was
+    said to nobody, `missed_audio` in which parts that could have been heard.
     """
 
     def __init__(self, parser: MarkerParser | None) -> None:
@@ -56,6 +57,9 @@ class Gate:
         self._over = False
         self._speaking = parser is None
         self.spoken = Spoken()
+        self.muted = False
+        self.missed = False
+        self.missed_audio: dict[Key, None] = {}
         self.shown = False
         self.cut = False
         self.ended = False
@@ -87,6 +91,12 @@ class Gate:
         self.stale = True
         self.cut = True
         self._drop_held()
+
+    def mute(self) -> None:
+        """Nobody is there to hear the rest; what it picks still counts."""
+        if not self.muted:
+            self.muted = self.cut = True
+            self._drop_held()
 
     def structure(self, event: Structure) -> Passed:
         """An item or part added or done; waits until the response is known to speak."""
@@ -123,6 +133,10 @@ class Gate:
         """A piece of audio: passes with the text it belongs to."""
         if self.stale or self._over or (self._parser is not None and self._parser.shut):
             self.cut = True
+            return NOTHING
+        if self.muted:
+            self.missed = True
+            self.missed_audio[event.item_id, event.content_index] = None
             return NOTHING
         if not self._speaking or self._held or (self._parser is not None and self._parser.undecided):
             return self._hold(event)
@@ -219,6 +233,9 @@ class Gate:
         return Passed(tuple(effects), chosen)
 
     def _speak(self, event: TextDelta, speech: str, as_it_is: bool) -> list[Effect]:
+        if self.muted:
+            self.missed = True
+            return []
         self._speaking = True
         announced = self._release_structure()
         self.kept.add((event.item_id, event.content_index), speech, event.spoken)
@@ -229,6 +246,8 @@ class Gate:
     # ---- holding
 
     def _place(self, event: Structure) -> Passed:
+        if self.muted:
+            return NOTHING
         if self._over:
             return Passed((self._shown(event),)) if self.shown else NOTHING
         if not self._speaking or self._held:

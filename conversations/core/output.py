@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import replace
 from typing import Any
 
@@ -23,9 +23,12 @@ from conversations.core.gate import NOTHING, Gate, Passed
 from conversations.core.markers import MarkerParser
 from conversations.core.policy import Setup
 from conversations.core.recent import Recent
+from conversations.core.transcript import Key
 from conversations.core.turns import Turn
 
 HOLD = "hold:"
+# Of who can be absent, the one who sees and hears.
+BROWSER = "browser"
 RESPONSES = 64
 ITEMS = 4_096  # More than an hour's call makes; a hidden item must not be forgotten.
 STEPS = 64
@@ -39,8 +42,9 @@ NOT_FOUND = Tell("conversation.item.retrieved", {"item": None})
 class Output:
     """The gates of the call's responses, and which items are not for the browser."""
 
-    def __init__(self, setup: Setup) -> None:
+    def __init__(self, setup: Setup, absent: Set[str] = frozenset()) -> None:
         self.setup = setup
+        self._absent = absent
         self._gates: OrderedDict[str, tuple[Gate, Turn]] = OrderedDict()
         self._response_of: Recent[str] = Recent(ITEMS)
         self._hidden: Recent[None] = Recent(ITEMS)
@@ -71,6 +75,16 @@ class Output:
         """Whether a response says more than any answer does."""
         known = self._gates.get(response_id)
         return known is not None and known[0].overflows
+
+    def has_missed(self, response_id: str) -> bool:
+        """Whether something of a response was said to nobody."""
+        known = self._gates.get(response_id)
+        return known is not None and known[0].missed
+
+    def missed(self, response_id: str) -> list[tuple[Key, int]]:
+        """The spoken parts of which that is so, with the milliseconds that were not missed."""
+        gate, _ = self._gates[response_id]
+        return [(key, int(gate.spoken.audio_ms.get(key, 0.0))) for key in gate.missed_audio]
 
     def open(self, response_id: str, turn: Turn) -> None:
         """A response of this turn may be heard."""
@@ -110,6 +124,8 @@ class Output:
     def take(self, event: OutputEvent) -> Passed:
         """What of an event of a heard response passes."""
         gate, _ = self._gates[event.response_id]
+        if BROWSER in self._absent:
+            gate.mute()
         if isinstance(event, ResponseStarted):
             return Passed((Show(event.frame),))
         match event:

@@ -53,7 +53,7 @@ class Renewal:
     def is_quiet(self, now: float) -> bool:
         """Whether the session could end now without anybody noticing."""
         floor = self._floor
-        at_work = floor.turn is not None or floor.responses.busy or floor.absent
+        at_work = floor.turn is not None or floor.responses.busy or SERVICE in floor.absent
         return not at_work and not self._was_speaking(now) and now - floor.moved_at >= CALM
 
     def _was_speaking(self, now: float) -> bool:

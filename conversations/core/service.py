@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from conversations.core import events as e
+from conversations.core.absence import unheard
 from conversations.core.effects import Effect, SetTimer, Show
 from conversations.core.floor import BROWSER_OUTPUT, Floor
 from conversations.core.gate import Passed
@@ -162,6 +163,8 @@ class ServiceSide:
             return floor.advance()
         if floor.responses.expecting:
             return []
+        if floor.output.has_missed(event.response_id):
+            return unheard(floor, turn, event.response_id, now)
         return floor.fail("no_answer", now) if turn.owed else floor.close("done", now)
 
     # ---- picks

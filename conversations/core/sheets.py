@@ -54,14 +54,21 @@ class Sheets:
         limit = self._setup.limits.confirm
         sheet = Sheet(self._setup.new_id("nonce"), picked, arguments, room, now + limit)
         self._open[sheet.nonce] = sheet
+        return [self._shown(sheet, limit), SetTimer(TIMER + sheet.nonce, limit)]
+
+    def shown_again(self, now: float) -> list[Effect]:
+        """The sheets that are open, for a browser that does not show them."""
+        return [self._shown(sheet, max(sheet.expires_at - now, 0.0)) for sheet in self]
+
+    def _shown(self, sheet: Sheet, seconds: float) -> Command:
         payload = {
             "nonce": sheet.nonce,
-            "call_id": picked.call_id,
-            "label": self._setup.label(picked.name),
-            "summary": [{"label": label, "value": value} for label, value in summary(arguments)],
-            "expires_in": limit,
+            "call_id": sheet.picked.call_id,
+            "label": self._setup.label(sheet.picked.name),
+            "summary": [{"label": label, "value": value} for label, value in summary(sheet.arguments)],
+            "expires_in": seconds,
         }
-        return [Command("open_confirm", payload), SetTimer(TIMER + sheet.nonce, limit)]
+        return Command("open_confirm", payload)
 
     def take(self, nonce: str, now: float) -> tuple[Sheet | None, list[Effect]]:
         """The sheet that the caller decides, which is open no more; none where that is over."""

@@ -193,6 +193,11 @@ class ToolCalls:
         for picked in turn.batch:
             picked.carried, picked.sent = True, False
 
+    def told_again(self, now: float) -> list[Effect]:
+        """The tools that run and the sheets that are open, for a browser that does not know."""
+        running = [self._started(picked) for picked in self._open.values() if picked.running]
+        return [*running, *self.taps.sheets.shown_again(now)]
+
     def progressed(self, event: ToolProgressed) -> list[Effect]:
         """Progress of a running tool, for the caller."""
         picked = self._open.get(event.call_id)

@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from conversations.core import events as e
+from conversations.core.absence import Absence
 from conversations.core.caller import CallerSide
 from conversations.core.effects import ClearTimer, Effect, SendItem, SetTimer, Show
 from conversations.core.floor import BROWSER_OUTPUT, SERVICE, Floor
 from conversations.core.hearing import HEARING
-from conversations.core.output import HOLD, NOT_FOUND
+from conversations.core.output import BROWSER, HOLD, NOT_FOUND
 from conversations.core.policy import Setup
 from conversations.core.renewal import Renewal
 from conversations.core.responses import BENIGN, CANCEL_TIMER
@@ -29,10 +30,8 @@ class Machine:
         self._caller = caller = CallerSide(floor)
         self._service = service = ServiceSide(floor)
         self._renewal = Renewal(floor)
-        self._watching = False
-        self._at_work = False
-        self._due = False
-        self._ended = False
+        absence = Absence(floor)
+        self._watching = self._at_work = self._due = self._ended = False
         self._cells: Mapping[type, Callable[[Any, float], list[Effect]]] = {
             e.SpeechStarted: caller.speech_started,
             e.SpeechStopped: caller.speech_stopped,
@@ -62,6 +61,8 @@ class Machine:
             e.ToolsOffered: lambda event, _now: floor.offer(event),
             e.TimerFired: self._timer_fired,
             e.UpstreamLost: self._upstream_lost,
+            e.BrowserLost: lambda _event, _now: absence.begins(),
+            e.BrowserBack: lambda _event, now: absence.ends(now),
             e.Ended: self._end,
         }
 
@@ -170,6 +171,8 @@ class Machine:
 
     def _is_due(self, turn: Turn | None) -> bool:
         """Whether the caller waits for something: the answer of a turn, or to what was said before any."""
+        if BROWSER in self._floor.absent:
+            return False
         if turn is None:
             return self._floor.utterances.waiting
         answering = self._floor.responses.expecting or bool(turn.batch)

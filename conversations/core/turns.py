@@ -68,6 +68,7 @@ class Turn:
     owed: bool = True
     last: bool = False
     malformed: bool = False
+    asked_again: bool = False
 
     @property
     def awaits_browser(self) -> bool:

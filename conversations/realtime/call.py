@@ -11,6 +11,7 @@ from conversations.core.policy import Limits, Setup
 from conversations.core.records import Record
 from conversations.core.transcript import Said
 from conversations.realtime.connection import Connection
+from conversations.realtime.endings import Ending
 from conversations.realtime.words import FOR_CALLER, FOR_MODEL
 from tools import executor
 from tools.catalog import Offer
@@ -46,7 +47,8 @@ class Ports:
     """What a call asks of the world.
 
     `discover(again)` gives what the caller may use, asked anew with `again`; `unauthorized` is told when the
-    backend no longer accepts the caller.
+    backend no longer accepts the caller. `hold` says whether the call goes on for a while without a browser
+    whose socket ends like this.
     """
 
     send: Callable[[str], Awaitable[None]]
@@ -57,6 +59,7 @@ class Ports:
     now: Callable[[], float]
     new_id: Callable[[str], str]
     unauthorized: Callable[[], None]
+    hold: Callable[[Ending], bool] = lambda _ending: False
 
 
 def owned(call: Call, offer: Offer) -> ToolsOffered:

@@ -1,4 +1,4 @@
-"""The browser's socket: frames go straight to the call, everything else to its relay."""
+"""The browser's socket: frames go straight to the call, everything else to its visit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from django.http import parse_cookie
 
 from conversations.identity import binding, rates
 from conversations.identity.admission import COOKIE, SECRET, origin_allowed
-from conversations.realtime.relay import Knock, Relay
+from conversations.realtime.visit import Knock, Visit
 
 log = structlog.get_logger(__name__)
 
@@ -31,7 +31,7 @@ class RelayConsumer(AsyncWebsocketConsumer):
 
     # No channel of its own: one that cannot be made, because Redis is away, would refuse the socket.
     channel_layer_alias = ""
-    relay: Relay | None = None
+    visit: Visit | None = None
     owner: asyncio.Task[None] | None = None
 
     async def dispatch(self, message: Mapping[str, Any]) -> None:
@@ -49,18 +49,18 @@ class RelayConsumer(AsyncWebsocketConsumer):
             return
         offered = self.scope.get("subprotocols") or []
         await self.accept(SUBPROTOCOL if SUBPROTOCOL in offered else None)
-        self.relay = Relay(self._knock(headers, secret), self._send_text, self._close_code)
-        self.owner = asyncio.create_task(self.relay.run())
+        self.visit = Visit(self._knock(headers, secret), self._send_text, self._close_code)
+        self.owner = asyncio.create_task(self.visit.run())
         _live.add(self.owner)
         self.owner.add_done_callback(_live.discard)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
-        if self.relay is not None:
-            self.relay.receive(text_data if text_data is not None else "")
+        if self.visit is not None:
+            self.visit.receive(text_data if text_data is not None else "")
 
     async def disconnect(self, code: int) -> None:
-        if self.relay is not None and self.owner is not None:
-            self.relay.leave()
+        if self.visit is not None and self.owner is not None:
+            self.visit.leave(code)
             # A server that stops waits for this, and the call has its rows to close.
             await asyncio.wait({self.owner}, timeout=LEAVE_LIMIT)
 

@@ -24,6 +24,7 @@ NOT_FOUND = Ending(4404, "conversation_not_found", "There is no such conversatio
 TAKEN_OVER = Ending(4409, "taken_over", "This conversation goes on in another window.")
 TOO_LARGE = Ending(4413, "message_too_large", "This message is larger than a client may send.")
 SPEECH_DOWN = Ending(4502, "speech_unavailable", "The speech service cannot be reached right now.")
+RESTARTING = Ending(1012, "restarting", "This server restarts. Please reconnect.")
 TOO_SLOW = Ending(1011, "browser_too_slow", "This connection is too slow to carry the call.")
 BROKEN = Ending(1011, "internal", "Something went wrong here. Please reconnect.")
 

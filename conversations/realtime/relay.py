@@ -1,13 +1,12 @@
-"""One socket from its knock to its end: admitted, claimed, run, kept by heartbeats, released."""
+"""One conversation's live call in this process: claimed, run, kept by heartbeats, held, released."""
 
 from __future__ import annotations
 
 import asyncio
 import time
 import uuid
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import Protocol
 
 import structlog
 from channels.db import database_sync_to_async
@@ -19,8 +18,6 @@ from conversations.bootstrap import Plan, load_plan
 from conversations.core.policy import Limits
 from conversations.core.records import Record
 from conversations.core.transcript import Said
-from conversations.identity import rates
-from conversations.identity.admission import Admission, admit_socket
 from conversations.models import new_ref
 from conversations.realtime import endings, nudges, prompt
 from conversations.realtime.call import Call, Ports
@@ -37,49 +34,104 @@ log = structlog.get_logger(__name__)
 
 HEARTBEAT = 3.0
 EXPIRING = 60.0
-GOODBYE = 3.0
 DATABASE_AWAY = (DatabaseError, InterfaceError)
 
 PROCESS = uuid.uuid4().hex[:12]
 
 
-@dataclass(frozen=True, slots=True)
-class Knock:
-    """What a socket shows at the door."""
+class Seat(Protocol):
+    """A socket in the call. With `extras` its client knows Vocero's own events; `over` when it has ended."""
 
-    conversation_id: str | None
-    cookie: str | None = field(repr=False)
-    secret: str | None = field(repr=False)
-    address: str
-    extras: bool
+    @property
+    def extras(self) -> bool: ...
+
+    @property
+    def over(self) -> bool: ...
+
+    async def send(self, frame: str) -> None: ...
+
+    def dismiss(self, ending: Ending) -> None: ...
 
 
 class Relay:
-    """The owner of one socket's call; its task outlives the consumer, so that a call always ends."""
+    """The owner of a conversation's call, which one socket after the other may sit in.
 
-    def __init__(
-        self, knock: Knock, send: Callable[[str], Awaitable[None]], close: Callable[[int], Awaitable[None]]
-    ) -> None:
-        self._knock, self._send, self._close = knock, send, close
+    Its task outlives its sockets: a call always ends, and one whose socket is lost is held for a while.
+    """
+
+    def __init__(self, conversation_id: str) -> None:
+        self.conversation_id = conversation_id
         self._owner = f"{PROCESS}:{uuid.uuid4().hex}"
+        self._generation = 0
+        self._seat: Seat | None = None
         self._session: Session | None = None
         self._early = Waiting()
         self._ending: Ending | None = None
         self._nudged = asyncio.Event()
-        self._gone = False
-        self._missing: asyncio.TimerHandle | None = None
+        self._grace: asyncio.TimerHandle | None = None
 
-    def receive(self, frame: str) -> None:
-        """A frame of the browser; never waits."""
+    # ---- its sockets
+
+    async def claim(self) -> Ending | None:
+        """Makes this process the owner of the call; where it cannot be, how the socket ends."""
+        conversation_id = self.conversation_id
+        claim = await database_sync_to_async(lifecycle.claim)(conversation_id, self._owner)
+        if claim is None:
+            # Closed since it was admitted; the client is to know by whom.
+            heartbeat = database_sync_to_async(lifecycle.heartbeat)
+            standing = await heartbeat(conversation_id, self._owner, 0, False)
+            return endings.closed(standing.reason or "expired")
+        self._generation = claim.generation
+        return None
+
+    async def may_go_on(self) -> bool:
+        """Whether another socket may take its place here: nobody else has claimed the call since."""
+        held = await self._standing(active=True) is None
+        return held and self._session is not None and not self._session.over and self._ending is None
+
+    def take(self, seat: Seat) -> None:
+        """The newest socket has the call; the one before it, if it is there, is told so."""
+        before, self._seat = self._seat, seat
+        self._count_no_grace()
+        if before is not None:
+            before.dismiss(endings.TAKEN_OVER)
+        if self._session is None:
+            return
+        log.info("conversation.adopted", conversation=self.conversation_id)
+        if before is not None:
+            self._session.browser_left()
+        self._session.browser_came(seat.extras)
+
+    def receive(self, seat: Seat, frame: str) -> None:
+        """A frame of the socket that has the call."""
+        if seat is not self._seat:
+            return
         if self._session is not None:
             self._session.receive(frame)
         elif not self._early.put(frame):
             self.end(endings.TOO_LARGE)
 
-    def leave(self) -> None:
-        """The socket is gone; the conversation stays open."""
-        self._gone = True
-        self.end(endings.LEFT)
+    def vacate(self, seat: Seat, lost: bool) -> None:
+        """The socket is gone: one that was lost may come back, after any other the call ends."""
+        if seat is self._seat and not (lost and self._hold(endings.LEFT)):
+            self.end(endings.LEFT)
+
+    def _hold(self, ending: Ending) -> bool:
+        """Whether the call goes on for the grace time, while its socket ends like this."""
+        grace, seat, session = settings.VOCERO.reconnect_grace, self._seat, self._session
+        if not grace or seat is None or session is None or self._ending is not None:
+            return False
+        self._seat = None
+        self._grace = asyncio.get_running_loop().call_later(grace, self.end, endings.LEFT)
+        log.info("conversation.held", conversation=self.conversation_id, seconds=grace)
+        session.browser_left()
+        seat.dismiss(ending)
+        return True
+
+    def _count_no_grace(self) -> None:
+        if self._grace is not None:
+            self._grace.cancel()
+            self._grace = None
 
     def nudge(self) -> None:
         """Somebody changed the conversation's row: read it now."""
@@ -91,53 +143,30 @@ class Relay:
         if self._session is not None:
             self._session.end(ending)
 
+    # ---- the call
+
     async def run(self) -> None:
-        """The whole life of the socket."""
-        ending = endings.BROKEN
-        try:
-            ending = await self._admitted()
-        except DATABASE_AWAY:
-            log.exception("socket.database")
-        finally:
-            await self._say_goodbye(ending)
-            if self._missing is not None:
-                self._missing.cancel()
-
-    async def _admitted(self) -> Ending:
-        knock = self._knock
-        wait = await database_sync_to_async(rates.retry_after)(
-            "socket", knock.address, settings.VOCERO.rate_sockets, time.time()
-        )
-        if wait is not None:
-            return endings.busy(wait)
-        admitted = await database_sync_to_async(admit_socket)(
-            knock.conversation_id, knock.cookie, knock.secret
-        )
-        if not isinstance(admitted, Admission):
-            return endings.refused(admitted.close_code, admitted.code)
-        # A socket that left meanwhile must not take the call away from another.
-        return self._ending or await self._claimed(admitted.conversation_id)
-
-    async def _claimed(self, conversation_id: str) -> Ending:
-        claim = await database_sync_to_async(lifecycle.claim)(conversation_id, self._owner)
-        if claim is None:
-            # Closed since it was admitted; the client is to know by whom.
-            standing = await database_sync_to_async(lifecycle.heartbeat)(
-                conversation_id, self._owner, 0, False
-            )
-            return endings.closed(standing.reason or "expired")
+        """The whole life of the call, once it is claimed."""
         # For every line that the call's tasks log, those of its tools too.
-        structlog.contextvars.bind_contextvars(conversation=conversation_id)
-        listener = asyncio.create_task(nudges.listen(conversation_id, self.nudge))
+        structlog.contextvars.bind_contextvars(conversation=self.conversation_id)
+        ending = endings.BROKEN
+        listener = asyncio.create_task(nudges.listen(self.conversation_id, self.nudge))
         try:
-            plan = await database_sync_to_async(load_plan)(conversation_id, claim.generation)
-            if plan is None:
-                return await self._standing(conversation_id, claim.generation) or endings.BROKEN
-            return await self._run(plan)
+            plan = await database_sync_to_async(load_plan)(self.conversation_id, self._generation)
+            ending = await self._run(plan) if plan else await self._standing() or endings.BROKEN
+        except DATABASE_AWAY:
+            log.exception("call.database")
         finally:
+            self._ending = self._ending or ending
+            self._count_no_grace()
             listener.cancel()
             await asyncio.wait({listener})
-            await database_sync_to_async(lifecycle.release)(conversation_id, self._owner, claim.generation)
+            try:
+                release = database_sync_to_async(lifecycle.release)
+                await release(self.conversation_id, self._owner, self._generation)
+            finally:
+                if self._seat is not None:
+                    self._seat.dismiss(ending)
 
     async def _run(self, plan: Plan) -> Ending:
         source = toolbox.source_of(plan, self._tools_changed)
@@ -201,16 +230,16 @@ class Relay:
     async def _beat(self, plan: Plan, session: Session, left: float) -> Ending | None:
         if left <= 0:
             await database_sync_to_async(lifecycle.close)(plan.conversation_id, "expired")
-        return await self._standing(plan.conversation_id, plan.generation, session.take_activity())
+        return await self._standing(session.take_activity())
 
     def _announce(self, session: Session, ending: Ending) -> None:
         if ending.code == 4410:
             session.tell("vocero.conversation.closed", {"reason": ending.error})
         session.end(ending)
 
-    async def _standing(self, conversation_id: str, generation: int, active: bool = False) -> Ending | None:
+    async def _standing(self, active: bool = False) -> Ending | None:
         heartbeat = database_sync_to_async(lifecycle.heartbeat)
-        standing = await heartbeat(conversation_id, self._owner, generation, active)
+        standing = await heartbeat(self.conversation_id, self._owner, self._generation, active)
         if standing.state == "held":
             return None
         return endings.TAKEN_OVER if standing.state == "superseded" else endings.closed(standing.reason)
@@ -226,7 +255,7 @@ class Relay:
             selection=vocero.tool_selection,
             tool_timeout=vocero.tool_timeout,
             speech_session_max=vocero.speech_session_max * 60,
-            extras=self._knock.extras,
+            extras=self._seat.extras if self._seat is not None else False,
             browser_tools=frozenset(plan.browser_tools),
             finish_tools=frozenset(vocero.finish_tools),
             confirm_tools=frozenset(vocero.confirm_tools),
@@ -268,7 +297,7 @@ class Relay:
                 self._close_conversation(plan.conversation_id, "auth_expired")
 
         return Ports(
-            send=self._send_while_there,
+            send=self._send,
             dial=call_service,
             discover=offered,
             write=lambda record: write.write(record, share),
@@ -276,6 +305,7 @@ class Relay:
             now=time.time,
             new_id=new_id,
             unauthorized=unauthorized,
+            hold=self._hold,
         )
 
     def _close_conversation(self, conversation_id: str, reason: str) -> None:
@@ -291,31 +321,9 @@ class Relay:
             log.warning("close.failed", conversation=conversation_id, error=type(error).__name__)
         self.nudge()
 
-    async def _send_while_there(self, frame: str) -> None:
-        if self._gone:
-            return
-        try:
-            await self._send(frame)
-        except OSError:
-            self._gone = True
-            # What the client sent before it left may still be on its way in, and the goodbye comes after it.
-            self._missing = asyncio.get_running_loop().call_later(GOODBYE, self.leave)
-
-    async def _say_goodbye(self, ending: Ending) -> None:
-        if self._gone:
-            return
-        try:
-            # A client that does not read keeps its socket, but not the task that waits for it.
-            async with asyncio.timeout(GOODBYE):
-                if ending.error:
-                    await self._send_while_there(endings.frame(ending, new_id("event")))
-        except TimeoutError:
-            log.info("socket.unread", code=ending.code)
-        try:
-            async with asyncio.timeout(GOODBYE):
-                await self._close(ending.code)
-        except (OSError, RuntimeError):
-            log.debug("socket.gone", code=ending.code)
+    async def _send(self, frame: str) -> None:
+        if self._seat is not None:
+            await self._seat.send(frame)
 
 
 _closing: set[asyncio.Task[None]] = set()

@@ -19,10 +19,10 @@ from conversations.core.records import CallOpened, Record
 from conversations.core.transcript import Said
 from conversations.core.turn import Machine
 from conversations.realtime import allowed, endings, shown, wire
+from conversations.realtime.browser import Browser
 from conversations.realtime.call import Call, Ports, owned, ready, setup
 from conversations.realtime.endings import Ending
 from conversations.realtime.opening import Declaration, Opened
-from conversations.realtime.outbox import Outbox
 from conversations.realtime.pace import Pace
 from conversations.realtime.reoffer import Reoffer
 from conversations.realtime.toolrun import Runner
@@ -33,13 +33,13 @@ from tools.contract import Caller
 
 log = structlog.get_logger(__name__)
 
-TO_BROWSER = 4 * 1024 * 1024
-SEND_LIMIT = 10.0
 INVALID_LIMIT = 20
 PATIENCE = 2.0
 # Events of a client that are no audio: each may cost rows, and work at the service.
 BURST = 200
 A_SECOND = 20.0
+# What a browser that comes back is told anew, as it is then.
+TOLD_AGAIN = ("vocero.tool.started", "open_confirm")
 ALWAYS_TOLD = ("error", "conversation.item.retrieved")
 
 
@@ -49,7 +49,10 @@ class Session:
     def __init__(self, call: Call, ports: Ports) -> None:
         self._call, self._ports = call, ports
         self._ended: asyncio.Future[Ending] = asyncio.get_running_loop().create_future()
-        self._to_browser = Outbox(TO_BROWSER)
+        self._browser = Browser(ports.send, self._too_slow)
+        self._showing: asyncio.Task[None] | None = None
+        self._extras = call.extras
+        self._created: Mapping[str, Any] = {}
         self._waiting = Waiting()
         self._offer = self._next_offer = Offer()
         self._reoffer = Reoffer(partial(ports.discover, True), self._offered, self._guarded)
@@ -69,17 +72,22 @@ class Session:
 
     async def run(self) -> Ending:
         """The whole call; returns how it ends. Nothing of it is left running."""
-        showing = asyncio.create_task(self._guarded(partial(self._to_browser.drain, self._send_in_time)))
+        self._showing = asyncio.create_task(self._guarded(self._browser.serve))
         serving = asyncio.create_task(self._guarded(self._serve))
         try:
             return await self._ended
         finally:
-            await self._leave(showing, serving)
+            await self._leave(serving)
 
     def end(self, ending: Ending) -> None:
         """The call ends like this; the first ending counts."""
         if not self._ended.done():
             self._ended.set_result(ending)
+
+    @property
+    def over(self) -> bool:
+        """Whether it is known how the call ends."""
+        return self._ended.done()
 
     def take_activity(self) -> bool:
         """Whether the caller has done anything since this was last asked."""
@@ -151,19 +159,35 @@ class Session:
         name = str(tool.get("name"))
         return name in self._call.browser_tools and self._offer.find(self._offer.own_name(name)) is None
 
-    def _show(self, frame: str) -> None:
-        if not self._to_browser.put(frame):
-            self.end(endings.TOO_SLOW)
+    def _show(self, frame: str, lasting: bool = False) -> None:
+        self._browser.show(frame, lasting)
 
     def _show_session(self, name: str, session: Mapping[str, Any]) -> None:
         page, event_id = self._upstream.declaration.page, self._ports.new_id("event")
         self._show(shown.session(name, session, page, event_id))
 
-    async def _send_in_time(self, frame: str) -> None:
-        try:
-            async with asyncio.timeout(SEND_LIMIT):
-                await self._ports.send(frame)
-        except TimeoutError:
+    def browser_left(self) -> None:
+        """The browser's socket is lost; the call goes on without it for a while."""
+        self._browser.leave()
+        if self._showing is not None:
+            self._showing.cancel()
+        self.feed(e.BrowserLost())
+
+    def browser_came(self, extras: bool) -> None:
+        """Another socket of the same caller takes its place, and learns where the call is."""
+        self._extras = extras
+        self._browser.come()
+        if self._showing is not None:
+            self._showing.cancel()
+        self._showing = asyncio.create_task(self._guarded(self._browser.serve))
+        if self._machine is not None:
+            self._show_session("session.created", self._created)
+            self.tell("vocero.conversation.ready", ready(self._call, self._offer))
+            self.feed(e.BrowserBack())
+            self._browser.catch_up()
+
+    def _too_slow(self) -> None:
+        if not self._ports.hold(endings.TOO_SLOW):
             self.end(endings.TOO_SLOW)
 
     # ---- the speech service
@@ -186,7 +210,8 @@ class Session:
         history: Sequence[Said] = self._call.history
         if machine is None:
             machine = self._machine = Machine(setup(self._call, self._ports, lambda: self._offer))
-            self._show_session("session.created", opened.created)
+            self._created = opened.created
+            self._show_session("session.created", self._created)
             self.tell("vocero.conversation.ready", ready(self._call, self._offer))
         else:
             history = machine.history
@@ -250,8 +275,8 @@ class Session:
             case fx.ShowDelta() | fx.ShowCut():
                 self._show(shown.frame(effect, self._ports.new_id("event")))
             case fx.Tell(name) | fx.Command(name):
-                if self._call.extras or name in ALWAYS_TOLD:
-                    self._show(shown.frame(effect, self._ports.new_id("event")))
+                if self._extras or name in ALWAYS_TOLD:
+                    self._show(shown.frame(effect, self._ports.new_id("event")), name not in TOLD_AGAIN)
             case fx.RunTool() | fx.CancelTool() | fx.Keep() | fx.SetTimer() | fx.ClearTimer():
                 self._perform_here(effect)
             case fx.Redeclare():
@@ -303,10 +328,12 @@ class Session:
             log.exception("call.failed", conversation=self._call.conversation_id)
             self.end(endings.BROKEN)
 
-    async def _leave(self, showing: asyncio.Task[None], serving: asyncio.Task[None]) -> None:
+    async def _leave(self, serving: asyncio.Task[None]) -> None:
         """The call is over: its work is cancelled, its rows are closed, its tasks have ended."""
-        # First the service: what it still says would open turns that nobody closes.
-        serving.cancel()
+        # First the service: what it still says would open turns that nobody closes. A process that ends has
+        # cancelled it already, and once more would cut its goodbye short.
+        if not serving.cancelling():
+            serving.cancel()
         self.feed(e.Ended("end"))
         await self._reoffer.stop()
         for name in list(self._timers):
@@ -314,7 +341,8 @@ class Session:
         tools = list(self._tools.values())
         if tools:
             await asyncio.wait(tools, timeout=PATIENCE)
-        await self._to_browser.emptied(PATIENCE)
-        for task in (showing, *tools):
+        await self._browser.emptied(PATIENCE)
+        showing = [self._showing] if self._showing is not None else []
+        for task in (*showing, *tools):
             task.cancel()
-        await asyncio.wait({showing, serving, *tools}, timeout=PATIENCE)
+        await asyncio.wait({*showing, serving, *tools}, timeout=PATIENCE)

@@ -47,6 +47,7 @@ def deployed(configure, aquaportal, speech):
         backend_login_url=aquaportal.login_url,
         mcp_url=aquaportal.mcp_url,
         unsafe_phone_selector=True,
+        reconnect_grace=0.0,
         rate_bootstrap=MANY,
         rate_secrets=MANY,
         rate_sockets=MANY,
@@ -73,6 +74,7 @@ def daphne_server(django_db_setup, django_db_blocker, aquaportal_server, speech_
             S2S_SPEECH_URL=f"ws://127.0.0.1:{speech_port}/v1/realtime",
             S2S_BACKEND_LOGIN_URL=aquaportal_server.login_url,
             S2S_MCP_URL=aquaportal_server.mcp_url,
+            S2S_RECONNECT_GRACE=0,
         )
     with process(daphne_command(free_port()), settings) as server:
         yield server

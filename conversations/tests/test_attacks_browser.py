@@ -8,7 +8,7 @@ from asgiref.sync import sync_to_async
 from conversations import lifecycle
 from conversations.models import Conversation, ToolCall, Turn
 from conversations.realtime import allowed
-from conversations.realtime.relay import Knock, Relay
+from conversations.realtime.visit import Knock, Visit
 from conversations.tests.rows import ADA, ago, changed, opened, running_call, running_turn
 
 
@@ -41,8 +41,8 @@ async def test_a_conversation_that_was_closed_while_its_socket_came_in_says_by_w
     async def keep(what):
         told.append(what)
 
-    relay = Relay(Knock(str(conversation.pk), None, None, "127.0.0.1", True), keep, keep)
-    ending = await relay._claimed(str(conversation.pk))
+    visit = Visit(Knock(str(conversation.pk), None, None, "127.0.0.1", True), keep, keep)
+    ending = await visit._seated(str(conversation.pk))
     assert (ending.code, ending.error) == (4410, reason)
 
 

@@ -4,7 +4,7 @@ import asyncio
 import threading
 
 from conversations.models import Turn
-from conversations.realtime import consumers, relay
+from conversations.realtime import consumers, visit
 from conversations.realtime.consumers import RelayConsumer
 from conversations.tests.screen import Screen
 from conversations.tests.speech_events import Says
@@ -66,7 +66,7 @@ async def test_a_client_is_heard_out_although_it_takes_nothing_any_more(vocero, 
 
 
 async def test_a_socket_that_leaves_at_the_door_takes_no_call_away(vocero, ada, speech, monkeypatch):
-    admitted, held, whole = threading.Event(), threading.Event(), relay.admit_socket
+    admitted, held, whole = threading.Event(), threading.Event(), visit.admit_socket
 
     def slowly(*door):
         found = whole(*door)
@@ -76,7 +76,7 @@ async def test_a_socket_that_leaves_at_the_door_takes_no_call_away(vocero, ada, 
 
     first = Wire(ada)
     await first.shown("session.created")
-    monkeypatch.setattr(relay, "admit_socket", slowly)
+    monkeypatch.setattr(visit, "admit_socket", slowly)
     second = Wire(ada)
     assert await asyncio.to_thread(admitted.wait, 20)
     leaving = asyncio.create_task(second.leaves())
@@ -93,7 +93,7 @@ async def test_a_socket_that_leaves_at_the_door_takes_no_call_away(vocero, ada, 
 @in_virtual_time
 async def test_a_server_that_stops_waits_for_the_call_but_not_for_ever():
     consumer, over = RelayConsumer(), asyncio.Event()
-    consumer.relay = relay.Relay(None, None, None)
+    consumer.visit = visit.Visit(None, None, None)
     for finishes in (True, False):
         consumer.owner = asyncio.create_task(over.wait())
         loop = asyncio.get_running_loop()

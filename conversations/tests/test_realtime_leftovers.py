@@ -11,7 +11,7 @@ from channels.db import database_sync_to_async
 from channels.layers import get_channel_layer
 
 from conversations.models import Conversation
-from conversations.realtime import consumers, relay
+from conversations.realtime import calls, consumers, relay
 from conversations.tests.serving import in_thread
 from conversations.tests.speech_events import Calls, Says
 from conversations.tests.talking import ADMINISTRATOR, Person, eventually
@@ -106,6 +106,7 @@ async def test_fifty_calls_leave_no_task_no_timer_no_socket_and_no_lease(server,
     assert sockets() <= sockets_before + 2
     assert consumers._live == set()
     assert relay._closing == set()
+    assert server.ask(calls._here) == {}
     assert server.ask(lambda: get_channel_layer().groups) == {}
     assert await held() == 0
 

@@ -1,0 +1,65 @@
+"""The browser's end of a call: what it is shown, in order and bounded, and what it missed while away."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable
+
+from conversations.realtime.outbox import Outbox
+
+TO_BROWSER = 4 * 1024 * 1024
+SEND_LIMIT = 10.0
+# Of Vocero's own events, so many are told to a browser that comes back.
+MISSED = 64
+
+
+class Browser:
+    """`show` never waits; `serve` sends to the socket that is there.
+
+    `too_slow` is told when that does not read.
+    """
+
+    def __init__(self, send: Callable[[str], Awaitable[None]], too_slow: Callable[[], None]) -> None:
+        self._send, self._too_slow = send, too_slow
+        self._outbox = Outbox(TO_BROWSER)
+        self._missed: deque[str] = deque(maxlen=MISSED)
+        self._here = True
+
+    def show(self, frame: str, lasting: bool = False) -> None:
+        """Nobody sees it while the browser is away; one that is `lasting` is kept for its return."""
+        if not self._here:
+            if lasting:
+                self._missed.append(frame)
+        elif not self._outbox.put(frame):
+            self._too_slow()
+
+    def leave(self) -> None:
+        """The socket is gone, with everything that was on its way."""
+        self._here, self._outbox = False, Outbox(TO_BROWSER)
+
+    def come(self) -> None:
+        """There is a new socket; `serve` is to begin anew for it."""
+        self._here = True
+
+    def catch_up(self) -> None:
+        """What is kept is shown now."""
+        missed = list(self._missed)
+        self._missed.clear()
+        for frame in missed:
+            self.show(frame)
+
+    async def serve(self) -> None:
+        """Sends every frame in order, each within its time limit, until it is cancelled."""
+        await self._outbox.drain(self._send_in_time)
+
+    async def emptied(self, seconds: float) -> None:
+        """Waits until everything is sent, at most so long."""
+        await self._outbox.emptied(seconds)
+
+    async def _send_in_time(self, frame: str) -> None:
+        try:
+            async with asyncio.timeout(SEND_LIMIT):
+                await self._send(frame)
+        except TimeoutError:
+            self._too_slow()

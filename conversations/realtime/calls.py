@@ -1,0 +1,55 @@
+"""The live calls of this process: which socket sits in which, until the process stops."""
+
+from __future__ import annotations
+
+import asyncio
+import weakref
+from functools import partial
+
+from conversations.realtime import endings
+from conversations.realtime.endings import Ending
+from conversations.realtime.relay import Relay, Seat
+
+STOP_LIMIT = 8.0
+
+_calls: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, dict[asyncio.Task[None], Relay]]
+_calls = weakref.WeakKeyDictionary()
+
+
+async def join(conversation_id: str, seat: Seat) -> Relay | Ending:
+    """The conversation's call with this socket in it: the one that runs here, else a new one.
+
+    An Ending where the conversation is not open any more, or the socket left meanwhile.
+    """
+    for relay in [one for one in _here().values() if one.conversation_id == conversation_id]:
+        if await relay.may_go_on():
+            if seat.over:
+                return endings.LEFT
+            relay.take(seat)
+            return relay
+    relay = Relay(conversation_id)
+    refused = await relay.claim()
+    if refused is not None:
+        return refused
+    relay.take(seat)
+    task = asyncio.create_task(relay.run())
+    _here()[task] = relay
+    task.add_done_callback(partial(_over, _here()))
+    return relay
+
+
+async def stop() -> None:
+    """This process ends: every call, held ones too, closes its rows, and every socket is told."""
+    here = dict(_here())
+    for relay in here.values():
+        relay.end(endings.RESTARTING)
+    if here:
+        await asyncio.wait(here, timeout=STOP_LIMIT)
+
+
+def _here() -> dict[asyncio.Task[None], Relay]:
+    return _calls.setdefault(asyncio.get_running_loop(), {})
+
+
+def _over(here: dict[asyncio.Task[None], Relay], task: asyncio.Task[None]) -> None:
+    del here[task]
