@@ -30,6 +30,7 @@ from conversations.core.records import (
     TurnTroubled,
     UpstreamClosed,
     UpstreamOpened,
+    UpstreamRecognised,
 )
 from conversations.models import ToolCall, Turn, UpstreamSession
 
@@ -164,6 +165,11 @@ def _upstream_opened(record: UpstreamOpened) -> None:
     UpstreamSession.objects.get_or_create(id=record.upstream_id, defaults=values)
 
 
+def _upstream_recognised(record: UpstreamRecognised) -> None:
+    dialect = storage.text(record.dialect, 20)
+    UpstreamSession.objects.filter(pk=record.upstream_id).update(dialect=dialect)
+
+
 def _upstream_closed(record: UpstreamClosed) -> None:
     UpstreamSession.objects.filter(pk=record.upstream_id, closed_at=None).update(
         closed_at=_moment(record.at), close_reason=storage.text(record.reason, 40)
@@ -183,5 +189,6 @@ WRITERS: Mapping[type[Record], Callable[[Any], None]] = {
     CallApproved: _call_approved,
     CallClosed: _call_closed,
     UpstreamOpened: _upstream_opened,
+    UpstreamRecognised: _upstream_recognised,
     UpstreamClosed: _upstream_closed,
 }

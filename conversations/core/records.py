@@ -103,6 +103,14 @@ class UpstreamOpened:
 
 
 @dataclass(frozen=True, slots=True)
+class UpstreamRecognised:
+    """Which dialect the service turned out to speak in that session."""
+
+    upstream_id: str
+    dialect: str
+
+
+@dataclass(frozen=True, slots=True)
 class UpstreamClosed:
     """That session's end and a short reason."""
 
@@ -120,5 +128,6 @@ Record = (
     | CallApproved
     | CallClosed
     | UpstreamOpened
+    | UpstreamRecognised
     | UpstreamClosed
 )

@@ -9,6 +9,7 @@ from typing import Any
 
 from conversations.realtime import prompt, wire
 from conversations.realtime.connection import Connection, SpeechUnavailable
+from conversations.realtime.interpreter import Interpreter
 from tools.contract import Tool
 from tools.naming import alias
 
@@ -66,6 +67,16 @@ class Opened:
     selection: str
     session: Mapping[str, Any]
     created: Mapping[str, Any]
+    interpreter: Interpreter
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A connection whose dialect is known."""
+
+    connection: Connection
+    interpreter: Interpreter
+    new_id: Callable[[str], str]
 
 
 def decide(wanted: str, declared: frozenset[str], confirmed: frozenset[str] | None) -> str:
@@ -85,32 +96,35 @@ async def open_session(
     created = await _answer(connection, {"session.created"}, CREATED_WAIT)
     if created is None:
         raise SpeechUnavailable("no session.created")
-    told = _session(created)
+    interpreter = Interpreter(_session(created), new_id)
+    told = interpreter.session(_session(created))
+    line = Line(connection, interpreter, new_id)
     names = frozenset(alias(tool.name) for tool in declaration.tools)
     first = "" if not names else "marker" if declaration.wanted == "marker" else "native"
-    updated = await _declare(connection, declaration, first, new_id)
+    updated = await _declare(line, declaration, first)
     selection = first
     if first == "native":
-        confirmed = wire.declared_names(_session(updated)) if updated is not None else None
+        confirmed = wire.declared_names(updated) if updated is not None else None
         selection = decide(declaration.wanted, names, confirmed)
         if selection != first:
-            updated = await _declare(connection, declaration, selection, new_id)
-    return Opened(selection, {**told, **(_session(updated) if updated is not None else {})}, told)
+            updated = await _declare(line, declaration, selection)
+    return Opened(selection, {**told, **(updated or {})}, told, interpreter)
 
 
-async def _declare(
-    connection: Connection, declaration: Declaration, selection: str, new_id: Callable[[str], str]
-) -> dict[str, Any] | None:
-    """The service's `session.updated`; None where it complained or did not answer in time.
+async def _declare(line: Line, declaration: Declaration, selection: str) -> Mapping[str, Any] | None:
+    """The session that the service tells in answer; None where it complained or did not answer in time.
 
     A complaint is tried once more without the page's audio settings: a service may lack what they name.
     """
     bare = replace(declaration, page={**declaration.page, "audio": {}})
     for declared in (declaration, bare) if declaration.page.get("audio") else (declaration,):
-        await connection.send(wire.session_update(declared.session(selection), new_id("event")))
-        answer = await _answer(connection, {"session.updated", "error"}, UPDATED_WAIT)
-        if answer is None or answer["type"] == "session.updated":
-            return answer
+        frame = wire.session_update(declared.session(selection), line.new_id("event"))
+        await line.connection.send(line.interpreter.encode(frame))
+        answer = await _answer(line.connection, {"session.updated", "error"}, UPDATED_WAIT)
+        if answer is None:
+            return None
+        if answer["type"] == "session.updated":
+            return line.interpreter.session(_session(answer))
     return None
 
 

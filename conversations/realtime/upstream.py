@@ -11,9 +11,10 @@ from typing import Any, Protocol
 import structlog
 
 from conversations.core.events import Event, ServiceError
-from conversations.core.records import Record, UpstreamClosed, UpstreamOpened
+from conversations.core.records import Record, UpstreamClosed, UpstreamOpened, UpstreamRecognised
 from conversations.realtime import prompt, wire
 from conversations.realtime.connection import Connection, SpeechUnavailable
+from conversations.realtime.interpreter import Interpreter
 from conversations.realtime.opening import UPDATED_WAIT, Declaration, Opened, decide, open_session
 from conversations.realtime.outbox import Outbox
 from tools.contract import Tool
@@ -89,6 +90,8 @@ class Upstream:
         self._upstream_id = ""
         self._overflowed = False
         self._why = ""
+        self._interpreter: Interpreter | None = None
+        self._recognised = False
         self.declaration = declaration
         self.selection = ""
 
@@ -103,13 +106,26 @@ class Upstream:
         Audio that a service is too slow to take is dropped; where nothing else fits either, the session is
         lost.
         """
-        if self._outbox is None or self._outbox.put(frame, 0 if is_audio else BEYOND):
+        if self._outbox is None:
+            return
+        spoken = frame if is_audio else self._in_dialect(frame)
+        if spoken is None or self._outbox.put(spoken, 0 if is_audio else BEYOND):
             return
         if not self._overflowed:
             log.warning("speech.too_slow", conversation=self._line.conversation_id)
         self._overflowed = True
         if not is_audio and self._sender is not None:
             self._sender.cancel()
+
+    def _in_dialect(self, frame: str) -> str | None:
+        """The frame as this service understands it; None for one that is answered here in its place."""
+        if self._interpreter is None:
+            return frame
+        answer = self._interpreter.instead(frame)
+        if answer is None:
+            return self._interpreter.encode(frame)
+        asyncio.get_running_loop().call_soon(self._listener.feed, answer)
+        return None
 
     def update(self, page: Mapping[str, Any]) -> None:
         """Declares the session anew with the page's wishes; the answer comes by `session_updated`, always."""
@@ -195,9 +211,11 @@ class Upstream:
     async def _relay(self, running: Running) -> Running:
         """One session, from the moment it is ready to its end: its successor, or SpeechUnavailable."""
         connection, outbox = running.connection, Outbox(TO_SERVICE)
+        interpreter = self._interpreter = running.opened.interpreter
+        self._recognised = False
         self._upstream_id = self._record(running.opened.selection)
         sender = self._sender = asyncio.create_task(outbox.drain(connection.send))
-        reader = asyncio.create_task(self._read(connection))
+        reader = asyncio.create_task(self._read(connection, interpreter))
         rotation = asyncio.create_task(self._successor(running))
         reason = "closed"
         try:
@@ -214,6 +232,7 @@ class Upstream:
             raise
         finally:
             self._outbox = None
+            self._recognise(interpreter)
             for task in (reader, sender, rotation):
                 task.cancel()
             await asyncio.gather(reader, sender, rotation, return_exceptions=True)
@@ -260,9 +279,12 @@ class Upstream:
         while self._line.now() < until and not self._listener.is_quiet():  # noqa: ASYNC110
             await asyncio.sleep(LOOK_EVERY)
 
-    async def _read(self, connection: Connection) -> None:
+    async def _read(self, connection: Connection, interpreter: Interpreter) -> None:
         while True:
-            for event in wire.decode(await connection.receive()):
+            found = interpreter.decode(await connection.receive())
+            if interpreter.certain:
+                self._recognise(interpreter)
+            for event in found:
                 if isinstance(event, wire.SessionUpdated):
                     self._updated(event)
                 elif isinstance(event, ServiceError) and event.code == SESSION_EXPIRED:
@@ -270,6 +292,15 @@ class Upstream:
                     raise SpeechUnavailable(SESSION_EXPIRED)
                 elif not (isinstance(event, ServiceError) and self._refused(event.event_id)):
                     self._listener.feed(event)
+
+    def _recognise(self, interpreter: Interpreter) -> None:
+        """Says once what the service speaks: as soon as that is certain, else at the session's end."""
+        if self._recognised:
+            return
+        self._recognised = True
+        dialect = interpreter.dialect.name
+        log.info("speech.dialect", conversation=self._line.conversation_id, dialect=dialect)
+        self._line.write(UpstreamRecognised(self._upstream_id, dialect))
 
     def _updated(self, updated: wire.SessionUpdated) -> None:
         self._told = {**self._told, **updated.session}
@@ -325,8 +356,9 @@ class Upstream:
         line, upstream_id = self._line, self._line.new_id("upstream")
         names = tuple(tool.name for tool in self.declaration.tools) if selection else ()
         digest = prompt.digest(self.declaration.instructions(selection))
+        dialect = self._interpreter.dialect.name if self._interpreter is not None else ""
         line.write(
-            UpstreamOpened(upstream_id, line.conversation_id, "ga", selection, names, digest, line.now())
+            UpstreamOpened(upstream_id, line.conversation_id, dialect, selection, names, digest, line.now())
         )
         log.info("speech.opened", conversation=line.conversation_id, selection=selection)
         return upstream_id

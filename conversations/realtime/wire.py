@@ -1,4 +1,4 @@
-"""The service's frames and the core's events: the only module that knows its dialect. No socket here."""
+"""GA's frames and the core's events, one for the other. No socket here; other dialects: `interpreter`."""
 
 from __future__ import annotations
 
@@ -45,6 +45,10 @@ class SessionUpdated:
     tools: frozenset[str]
 
 
+Found = e.Event | SessionUpdated
+
+AUDIO, UPDATED = "response.output_audio.delta", "session.updated"
+
 _kind = msgspec.json.Decoder(Kind)
 _audio_head = msgspec.json.Decoder(Audio)
 _whole = msgspec.json.Decoder(dict[str, Any])
@@ -80,18 +84,24 @@ def whole(frame: str | bytes) -> dict[str, Any]:
     return _whole.decode(frame)
 
 
-def decode(frame: str) -> tuple[e.Event | SessionUpdated, ...]:
-    """The core's events of one frame; none for a frame that nobody may see or act on."""
-    name = kind(frame)
-    try:
-        if name == "response.output_audio.delta":
-            return (_audio(frame),)
-        if name == "session.updated":
-            return (_session_updated(frame),)
-        reader = _READERS.get(name)
-        return reader(*shapes.fitted(whole(frame), frame)) if reader is not None else ()
-    except (*UNREADABLE, *MISSHAPEN):
-        return ()
+def is_known(name: str) -> bool:
+    """Whether anybody may see, or acts on, an event of that type."""
+    return name in (AUDIO, UPDATED) or name in _READERS
+
+
+def decode(event: dict[str, Any], frame: str) -> tuple[Found, ...]:
+    """The core's events of one whole event, fitted to its shape, and its frame.
+
+    Raises one of MISSHAPEN.
+    """
+    return (audio(frame),) if event["type"] == AUDIO else _READERS[event["type"]](event, frame)
+
+
+def session_updated(event: dict[str, Any], frame: str) -> SessionUpdated:
+    """What a whole `session.updated` tells, not fitted yet; raises one of MISSHAPEN."""
+    names = declared_names(event["session"] or {})
+    event, _ = shapes.fitted(event, frame)
+    return SessionUpdated(event["session"] or {}, names)
 
 
 def encode(effect: fx.Effect, event_id: str, plain_instructions: str | None = None) -> str:
@@ -152,12 +162,9 @@ def _response(options: Mapping[str, Any], last: bool, plain_instructions: str | 
     return response
 
 
-def _audio(frame: str) -> e.AudioDelta:
-    try:
-        head = _audio_head.decode(frame)
-    except msgspec.ValidationError:
-        _, frame = shapes.fitted(whole(frame), frame)
-        head = _audio_head.decode(frame)
+def audio(frame: str) -> e.AudioDelta:
+    """A piece of audio; raises one of UNREADABLE or MISSHAPEN where it has more fields, or other ones."""
+    head = _audio_head.decode(frame)
     if not bytes(head.delta).startswith(b'"'):
         raise TypeError("not audio")
     base64 = bytes(head.delta).strip(b'"').rstrip(b"=")
@@ -166,14 +173,7 @@ def _audio(frame: str) -> e.AudioDelta:
     return e.AudioDelta(*place, milliseconds, frame)
 
 
-def _session_updated(frame: str) -> SessionUpdated:
-    event = whole(frame)
-    names = declared_names(event["session"] or {})
-    event, _ = shapes.fitted(event, frame)
-    return SessionUpdated(event["session"] or {}, names)
-
-
-Reader = Callable[[dict[str, Any], str], "tuple[e.Event | SessionUpdated, ...]"]
+Reader = Callable[[dict[str, Any], str], tuple[Found, ...]]
 
 
 def _speech_started(event: dict[str, Any], frame: str) -> tuple[e.Event, ...]:
@@ -333,7 +333,6 @@ _READERS: Mapping[str, Reader] = {
     "response.function_call_arguments.done": _call_arguments,
     "response.done": _response_done,
     "conversation.item.added": _item_echo,
-    "conversation.item.created": _item_echo,
     "conversation.item.done": _item_echo,
     "conversation.item.retrieved": _item_echo,
     "conversation.item.truncated": _truncated,
