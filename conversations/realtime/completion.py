@@ -15,13 +15,17 @@ ENDED = 256
 
 Told = dict[str, Any]
 
-_TRANSCRIPT, _TEXT, _AUDIO = "response.output_audio_transcript", "response.output_text", "response.output_audio"
+_TRANSCRIPT, _TEXT, _AUDIO = (
+    "response.output_audio_transcript",
+    "response.output_text",
+    "response.output_audio",
+)
 _DONE = {"audio": (f"{_TRANSCRIPT}.done", "transcript"), "text": (f"{_TEXT}.done", "text")}
 
 
 @dataclass(slots=True)
 class _Item:
-    """An item of an answer, and what of it was told. `chunked`: its words came as whole pieces, not deltas."""
+    """An item of an answer, and what of it was told; the words of a `chunked` one came in whole pieces."""
 
     item_id: str
     index: int
@@ -60,15 +64,24 @@ class _Answer:
 
 
 class Completion:
-    """One session's answers, event by event; `traits` are what the service was seen to tell by itself."""
+    """One session's answers, event by event; `traits` are what the service was seen to tell by itself.
 
-    def __init__(self, new_id: Callable[[str], str]) -> None:
-        self._new_id = new_id
+    Every answer is announced. The items and parts of a `bare` service, where it turns out not to tell them,
+    are told in its place.
+    """
+
+    def __init__(self, new_id: Callable[[str], str], bare: bool) -> None:
+        self._new_id, self._bare = new_id, bare
         self._answers: dict[str, _Answer] = {}
         self._ended: Recent[None] = Recent(ENDED)
         self._asked = 0
         self._created: Recent[str | None] = Recent(ENDED)
         self.traits = Traits()
+
+    @property
+    def _fills(self) -> bool:
+        """Whether items and parts are told here."""
+        return self._bare and self.traits.items is False
 
     def asked(self) -> None:
         """A response was asked for: the next one does not come by itself."""
@@ -104,7 +117,7 @@ class Completion:
             del self._answers[next(iter(self._answers))]
 
     def _answer(self, event: Told) -> tuple[_Answer | None, list[Told]]:
-        """The answer that an event is of, and its announcement where there was none; None for an ended one."""
+        """The answer that an event is of, and its announcement where there was none; None once it ended."""
         response_id = str(event.get("response_id") or "")
         if response_id in self._ended:
             return None, []
@@ -127,9 +140,11 @@ class Completion:
             # A failure, or calls, of which nothing was told before.
             untold = output or response.get("status") == "failed"
             return [self._announcement(response_id), event] if untold else [event]
+        if not self._fills:
+            return [event]
         status = "completed" if response.get("status") == "completed" else "incomplete"
         closing = [one for item in answer.items.values() for one in self._closed(answer, item, status)]
-        told = [_item(item, status) for item in answer.items.values()]
+        told = [_as_item(item, status) for item in answer.items.values()]
         if told and not output:
             event = {**event, "response": {**response, "output": told}}
         return [*closing, event]
@@ -150,37 +165,16 @@ class Completion:
 
     def _item_done(self, event: Told) -> list[Told]:
         answer, before = self._answer(event)
-        if answer is None:
-            return [event]
         item_id = str(event["item"].get("id") or "")
-        item = answer.item(item_id)
-        if event["item"].get("type") == "function_call":
-            item.call = event["item"]
-        closing = self._closed_part(answer, item) if item.call is None else []
-        item.added = item.done = True
-        if item_id not in self._created:
-            return [*before, *closing, event]
+        if answer is None or item_id not in self._created:
+            return [*before, event]
         previous = self._created.take(item_id)
         done = self._event("conversation.item.done", previous_item_id=previous, item=event["item"])
-        return [*before, *closing, event, done]
+        return [*before, event, done]
 
-    def _part_added(self, event: Told) -> list[Told]:
-        answer, before = self._answer(event)
-        if answer is None or event.get("content_index"):
-            return [*before, event]
-        item = answer.item(str(event.get("item_id") or ""))
-        item.kind = "text" if (event.get("part") or {}).get("type") == "text" else "audio"
-        item.part_added = True
+    def _part(self, event: Told) -> list[Told]:
+        _, before = self._answer(event)
         return [*before, event]
-
-    def _part_done(self, event: Told) -> list[Told]:
-        answer, before = self._answer(event)
-        if answer is None or event.get("content_index"):
-            return [*before, event]
-        item = answer.item(str(event.get("item_id") or ""))
-        closing = self._closed_text(answer, item)
-        item.part_done = True
-        return [*before, *closing, event]
 
     # ---- words and sound
 
@@ -200,7 +194,7 @@ class Completion:
         kind = "text" if event["type"] == f"{_TEXT}.done" else "audio"
         text = str(event.get(_DONE[kind][1]) or "")
         answer, item, before = self._spoken(event, kind)
-        if answer is None or item is None:
+        if answer is None or item is None or not self._fills:
             return [*before, event]
         if item.text_done or not text or (item.texts and not item.chunked):
             item.text_done = True
@@ -225,8 +219,9 @@ class Completion:
     def _sound_done(self, event: Told) -> list[Told]:
         answer, before = self._answer(event)
         item = answer.items.get(str(event.get("item_id") or "")) if answer is not None else None
-        if answer is not None and (item is None or item.call is not None or item.sound_done):
-            return before  # Of an item that never spoke.
+        never_spoke = item is None or item.call is not None or item.sound_done
+        if answer is not None and never_spoke and self._fills:
+            return before
         if item is not None:
             item.sound_done = True
         return [*before, event]
@@ -240,13 +235,15 @@ class Completion:
             return answer, None, before
         self.traits.items = self.traits.items or False
         item = answer.item(str(event.get("item_id") or ""))
+        if not self._fills:
+            return answer, item, before
         if not item.added:
             item.added, item.kind = True, kind
-            shape = _item(item, "in_progress")
+            shape = _as_item(item, "in_progress")
             before.append(self._of("response.output_item.added", answer, item, item={**shape, "content": []}))
         if not item.part_added:
             item.part_added, item.kind = True, kind
-            before.append(self._at("response.content_part.added", answer, item, part=_part(item, "")))
+            before.append(self._at("response.content_part.added", answer, item, part=_as_part(item, "")))
         return answer, item, before
 
     # ---- calls
@@ -261,6 +258,8 @@ class Completion:
         if (known is not None and known.call is not None) or event["type"].endswith(".delta"):
             return [*before, event]
         self.traits.items = self.traits.items or False
+        if not self._fills:
+            return [*before, event]
         # Some give a call the id of what is spoken beside it.
         item = answer.item(f"item_{event.get('call_id') or self._new_id('item')}")
         item.added = item.done = True
@@ -293,14 +292,14 @@ class Completion:
             return []
         item.done = True
         closing = self._closed_part(answer, item) if item.call is None else []
-        whole = _item(item, status)
+        whole = _as_item(item, status)
         return [*closing, self._of("response.output_item.done", answer, item, item=whole)]
 
     def _closed_part(self, answer: _Answer, item: _Item) -> list[Told]:
         closing = self._closed_text(answer, item)
         if item.part_added and not item.part_done:
             item.part_done = True
-            done = self._at("response.content_part.done", answer, item, part=_part(item, item.text))
+            done = self._at("response.content_part.done", answer, item, part=_as_part(item, item.text))
             closing.append(done)
         return closing
 
@@ -320,10 +319,10 @@ class Completion:
     def _event(self, name: str, **fields: Any) -> Told:
         return {"type": name, "event_id": self._new_id("event"), **fields}
 
-    def _of(self, name: str, answer: _Answer, item: _Item, **fields: Any) -> Told:
+    def _of(self, name: str, answer: _Answer, item: _Item, /, **fields: Any) -> Told:
         return self._event(name, response_id=answer.response_id, output_index=item.index, **fields)
 
-    def _at(self, name: str, answer: _Answer, item: _Item, **fields: Any) -> Told:
+    def _at(self, name: str, answer: _Answer, item: _Item, /, **fields: Any) -> Told:
         return self._of(name, answer, item, item_id=item.item_id, content_index=0, **fields)
 
     _COMPLETERS: Mapping[str, Callable[[Completion, Told], list[Told]]] = {
@@ -331,8 +330,8 @@ class Completion:
         "response.done": _response_done,
         "response.output_item.added": _item_added,
         "response.output_item.done": _item_done,
-        "response.content_part.added": _part_added,
-        "response.content_part.done": _part_done,
+        "response.content_part.added": _part,
+        "response.content_part.done": _part,
         f"{_TRANSCRIPT}.delta": _words,
         f"{_TRANSCRIPT}.done": _words_done,
         f"{_TEXT}.delta": _words,
@@ -345,11 +344,11 @@ class Completion:
     }
 
 
-def _part(item: _Item, text: str) -> Told:
+def _as_part(item: _Item, text: str) -> Told:
     return {"type": item.kind, _DONE[item.kind][1]: text}
 
 
-def _item(item: _Item, status: str) -> Told:
+def _as_item(item: _Item, status: str) -> Told:
     if item.call is not None:
         return item.call
     kind, key = ("output_audio", "transcript") if item.kind == "audio" else ("output_text", "text")

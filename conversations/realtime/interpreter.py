@@ -1,4 +1,4 @@
-"""Between one service's dialect and GA: what it says is told in GA, what it is told is said in its dialect."""
+"""Between one service's dialect and GA: what it says is told in GA, what it is told is said in its words."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Interpreter:
     def __init__(self, created: Mapping[str, Any], new_id: Callable[[str], str]) -> None:
         self.dialect, self.certain = dialects.recognised(created)
         self._new_id = new_id
-        self._completion = Completion(new_id)
+        self._completion = Completion(new_id, bare=not self.certain)
         self._last_update = ""
 
     # ---- from the service
@@ -120,7 +120,9 @@ class Interpreter:
         if event["type"] == dialects.RETRIEVE:
             return e.ServiceError("item_not_found", "", str(event.get("event_id") or ""), "")
         told = {"type": _ANSWERS[event["type"]], "event_id": self._new_id("event")}
-        places = {key: event[key] for key in ("item_id", "content_index", "audio_end_ms") if key in event}
+        places: dict[str, Any] = {
+            key: event[key] for key in ("item_id", "content_index", "audio_end_ms") if key in event
+        }
         return e.Passing(_text({**told, **places}))
 
 

@@ -5,8 +5,31 @@ from dataclasses import replace
 import pytest
 from django.core.cache import cache
 
+from conversations.realtime.dialects import ALL
+from conversations.tests.core_play import Play
 from conversations.tests.login_server import LoginServer
 from conversations.tests.people import Browser
+from conversations.tests.speech_script import Script
+
+DIALECTS = "every_dialect"
+
+
+def pytest_generate_tests(metafunc):
+    """A module or test marked `every_dialect` runs over each; `except_in` names where it cannot exist."""
+    if metafunc.definition.get_closest_marker(DIALECTS) is None:
+        return
+    left_out = {name for mark in metafunc.definition.iter_markers("except_in") for name in mark.args}
+    names = [name for name in ALL if name not in left_out]
+    metafunc.fixturenames.insert(0, "speech_dialect")
+    metafunc.parametrize("speech_dialect", names, indirect=True)
+
+
+@pytest.fixture
+def speech_dialect(request, monkeypatch):
+    """The scripted services of this test speak this dialect."""
+    monkeypatch.setattr(Script, "dialect", request.param)
+    monkeypatch.setattr(Play, "dialect", request.param)
+    return request.param
 
 
 @pytest.fixture(autouse=True)

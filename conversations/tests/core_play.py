@@ -6,6 +6,7 @@ clock: the test says what time it is.
 
 import json
 import os
+from collections import deque
 from itertools import count
 
 from hypothesis import HealthCheck, settings
@@ -15,7 +16,9 @@ from conversations.core import events as e
 from conversations.core.policy import Limits, Setup
 from conversations.core.turn import Machine
 from conversations.realtime import shown, wire
+from conversations.realtime.interpreter import Interpreter
 from conversations.realtime.words import FOR_CALLER, FOR_MODEL
+from conversations.tests import speech_dialects
 from conversations.tests import speech_events as ga
 from conversations.tests.core_rows import Rows
 from tools.arguments import canonical
@@ -63,6 +66,8 @@ def setup(plain=False, browser_tools=(SEARCH,), finish_tools=(), limits=None, **
 class Play:
     """One call. `sent` went to the service, `seen` to the browser, since the test last looked away."""
 
+    dialect = "ga"
+
     def __init__(self, **options):
         self.machine = Machine(setup(**options))
         self.now = 1_000.0
@@ -70,19 +75,26 @@ class Play:
         self.rows = Rows()
         self.running, self.cancelled, self.timers = {}, [], {}
         self.numbers = ga.Numbers()
+        self.voice = speech_dialects.of(self.dialect)
+        self.interpreter = Interpreter(self.voice.first_session(), ga.Numbers().next)
+        self._coming = deque()
 
     # ---- what happens
 
     def happens(self, *events):
-        """These events reach the core, in order."""
+        """These events reach the core, in order, and then what they bring about in the relay itself."""
         for event in events:
             self.now += 0.001
             for effect in self.machine.handle(event, self.now):
                 self.perform(effect)
+        while self._coming:
+            self.happens(self._coming.popleft())
 
     def service(self, *events):
         """The service says this, in GA's words."""
-        self.happens(*(found for event in events for found in wire.decode(json.dumps(event))))
+        for event in events:
+            for told in self.voice.tells(event):
+                self.happens(*self.interpreter.decode(json.dumps(told)))
 
     def look_away(self):
         """What happened so far is not looked at any more."""
@@ -110,8 +122,16 @@ class Play:
             case fx.ClearTimer(name):
                 self.timers.pop(name, None)
             case _:
-                wire.encode(effect, "event_sent")
                 self.sent.append(effect)
+                self.hear(wire.encode(effect, "event_sent"))
+
+    def hear(self, frame):
+        """The service, in its dialect, is told this."""
+        answer = self.interpreter.instead(frame)
+        if answer is None:
+            self.voice.hears(json.loads(self.interpreter.encode(frame)))
+        else:
+            self._coming.append(answer)
 
     def wait(self, seconds):
         """Time passes, and timers fire at theirs."""

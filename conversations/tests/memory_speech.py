@@ -47,9 +47,8 @@ class MemoryLine(Line):
     async def close(self):
         self.closed.set()
 
-    def say(self, *events):
-        for event in events:
-            self._out.put_nowait(self.framed(event))
+    def put(self, frame):
+        self._out.put_nowait(frame)
 
     def drop(self):
         self.closed.set()

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager, suppress
 from websockets.asyncio.server import serve
 from websockets.exceptions import ConnectionClosed
 
+from conversations.tests import speech_dialects
 from conversations.tests import speech_events as ga
 from conversations.tests.speech_events import Numbers, Says
 
@@ -16,6 +17,7 @@ class Script:
     """What the service does. Each flag is a habit of some service; each `response.create` takes one reply."""
 
     patience = 20.0
+    dialect = "ga"
 
     def __init__(self, *replies):
         self.replies = deque(replies)
@@ -57,26 +59,38 @@ class Line:
 
     def __init__(self, script):
         self.script = script
+        self.voice = speech_dialects.of(script.dialect)
         self.sent = []
+        self._deferred = []
         self.closed = asyncio.Event()
         self.active = None
         self._modality = "audio"
         self._taken = 0
         self._heard = asyncio.Event()
 
-    def say(self, *events):
+    def put(self, frame):
         raise NotImplementedError
 
-    def framed(self, event):
-        return json.dumps({"event_id": self.script.numbers.next("event"), **event})
+    def say(self, *events):
+        """The service says this, told in GA's events, in its own words."""
+        for told in events:
+            for event in self.voice.tells(told):
+                self.put(json.dumps({"event_id": self.script.numbers.next("event"), **event}))
+            if told["type"] == "response.done":
+                self._acknowledge_deferred()
 
     def hear(self, frame):
         """A frame of Vocero's."""
-        event = json.loads(frame)
+        said = json.loads(frame)
+        objection = self.voice.objects(said)
+        event = self.voice.hears(said)
         self.sent.append(event)
         self._heard.set()
         reaction = REACTIONS.get(event["type"])
-        if reaction is not None:
+        if objection:
+            error = {"type": "invalid_request_error", "code": objection, "message": "No."}
+            self.say({"type": "error", "error": {**error, "event_id": event.get("event_id")}})
+        elif reaction is not None:
             reaction(self, event)
 
     def sent_of(self, kind):
@@ -110,8 +124,17 @@ class Line:
             self.say({"type": "session.updated", "session": {**session, "tools": tools}})
 
     def create_item(self, event):
-        if self.script.acknowledges:
+        if not self.script.acknowledges:
+            return
+        if self.voice.defers:
+            self._deferred.append(event["item"])
+        else:
             self.say(*ga.item_events(event["item"]))
+
+    def _acknowledge_deferred(self):
+        items, self._deferred = self._deferred, []
+        for item in items:
+            self.say(*ga.item_events(item))
 
     def create_response(self, event):
         reply = self.script.reply(self)
@@ -144,9 +167,8 @@ class SocketLine(Line):
         self._connection = connection
         self._out = asyncio.Queue()
 
-    def say(self, *events):
-        for event in events:
-            self._out.put_nowait(self.framed(event))
+    def put(self, frame):
+        self._out.put_nowait(frame)
 
     def drop(self):
         """The line goes dead, without a goodbye."""

@@ -5,8 +5,9 @@ import json
 
 import pytest
 
-from conversations.realtime import shown, wire
+from conversations.realtime import shapes, shown, wire
 from conversations.realtime.connection import SpeechUnavailable, dial
+from conversations.realtime.interpreter import Interpreter
 from conversations.tests import speech_events as ga
 from conversations.tests.live_call import (
     ANSWER,
@@ -62,7 +63,14 @@ def objects(value):
 
 def frames_of(event):
     """The frames of the core's events, which the browser may see as they are."""
-    return [found.frame for found in wire.decode(json.dumps(event)) if hasattr(found, "frame")]
+    frame = json.dumps(event)
+    found = wire.decode(*shapes.fitted(wire.whole(frame), frame))
+    return [one.frame for one in found if hasattr(one, "frame")]
+
+
+def heard(event):
+    """The core's events at the beginning of a session, where an answer is announced first."""
+    return Interpreter({}, lambda kind: f"{kind}_1").decode(json.dumps(event))
 
 
 @pytest.mark.parametrize("event", EVENTS, ids=lambda event: event["type"])
@@ -105,13 +113,13 @@ def test_the_service_s_own_sentence_about_a_failure_is_left_out(event):
 
 def test_a_text_where_an_id_belongs_is_left_out_and_not_remembered():
     long = "x" * 100_000
-    (event,) = wire.decode(json.dumps({"type": "response.output_item.added", "item": {**CALL, "id": long}}))
+    _, event = heard({"type": "response.output_item.added", "item": {**CALL, "id": long}})
     assert (event.item_id, event.name) == ("", "get_report")
     assert long not in event.frame
 
 
 def test_sound_that_is_no_text_is_no_sound():
-    assert wire.decode(json.dumps({"type": "response.output_audio.delta", "delta": ["UklGRg=="]})) == ()
+    assert heard({"type": "response.output_audio.delta", "delta": ["UklGRg=="]}) == ()
 
 
 def test_a_session_of_objects_where_values_belong_is_no_place_for_orders():
