@@ -53,6 +53,7 @@ class Gate:
         self._received = 0
         self._perceived = False
         self._left: set[Key] = set()
+        self._unfinished: Malformed | None = None
         self.stale = False
         self._over = False
         self._speaking = parser is None
@@ -159,7 +160,7 @@ class Gate:
         """The response is over: whatever turned out to be speech is released, a fragment is dropped."""
         if self.stale or self._over:
             return NOTHING
-        ended = self._end_part()
+        ended = self._end_part().then(Passed(selection=self._unfinished))
         if self._speaking or self.shown or not self.cut:
             ended = ended.then(Passed(tuple(self._release())))
         self._drop_held()
@@ -198,10 +199,16 @@ class Gate:
         return self._end_part()
 
     def _end_part(self) -> Passed:
-        """A marker never spans two parts: what is held of this one is speech, or an unfinished marker."""
+        """A marker never spans two parts: what is held of this one is speech, or an unfinished marker.
+
+        Only the end of the response tells whether the marker was talked over.
+        """
         if self._parser is None or self._read_last is None or self._is_deaf():
             return NOTHING
-        return self._taken(self._parser, self._read_last, self._parser.finish(), as_it_is=False)
+        ended = self._taken(self._parser, self._read_last, self._parser.finish(), as_it_is=False)
+        if isinstance(ended.selection, Malformed):
+            self._unfinished = ended.selection
+        return Passed(ended.effects)
 
     def _read_rest(self, event: TextDone, received: str) -> Passed:
         rest = event.text[len(received) :] if event.text.startswith(received) else ""

@@ -45,8 +45,9 @@ def error(fields: Mapping[str, Any], event_id: str) -> str:
 
 def session(name: str, declared: Mapping[str, Any], page: Mapping[str, Any], event_id: str) -> str:
     """`session.created` or `session.updated` with the page's words and tools, and nothing of the server's."""
-    shown = shapes.fit(declared, shapes.SESSION)
-    shown["type"] = "realtime"
+    told = shapes.fit(declared, shapes.SESSION)
+    shown = {key: value for key, value in told.items() if value is not None}
+    shown["object"], shown["type"] = "realtime.session", "realtime"
     shown["audio"] = _audio(shown.get("audio") or {}, page)
     shown["instructions"] = page.get("instructions") or ""
     shown["tools"] = page.get("tools") or []

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from django.core.cache import cache
 
-from conversations.realtime.dialects import ALL
+from conversations.realtime.dialects import ALL, GA
 from conversations.tests.core_play import Play
 from conversations.tests.login_server import LoginServer
 from conversations.tests.people import Browser
@@ -20,16 +20,16 @@ def pytest_generate_tests(metafunc):
         return
     left_out = {name for mark in metafunc.definition.iter_markers("except_in") for name in mark.args}
     names = [name for name in ALL if name not in left_out]
-    metafunc.fixturenames.insert(0, "speech_dialect")
     metafunc.parametrize("speech_dialect", names, indirect=True)
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def speech_dialect(request, monkeypatch):
-    """The scripted services of this test speak this dialect."""
-    monkeypatch.setattr(Script, "dialect", request.param)
-    monkeypatch.setattr(Play, "dialect", request.param)
-    return request.param
+    """What the scripted services of a test speak."""
+    name = getattr(request, "param", GA.name)
+    monkeypatch.setattr(Script, "dialect", name)
+    monkeypatch.setattr(Play, "dialect", name)
+    return name
 
 
 @pytest.fixture(autouse=True)

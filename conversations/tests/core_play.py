@@ -122,11 +122,12 @@ class Play:
             case fx.ClearTimer(name):
                 self.timers.pop(name, None)
             case _:
-                self.sent.append(effect)
-                self.hear(wire.encode(effect, "event_sent"))
+                self.send(effect)
 
-    def hear(self, frame):
-        """The service, in its dialect, is told this."""
+    def send(self, effect):
+        """The service is told this in its dialect; what it does not know is answered in its place."""
+        frame = wire.encode(effect, "event_sent")
+        self.sent.append(effect)
         answer = self.interpreter.instead(frame)
         if answer is None:
             self.voice.hears(json.loads(self.interpreter.encode(frame)))

@@ -6,11 +6,14 @@ Written from recordings and from reading the services: `Voice` renders, event by
 from conversations.realtime import beta
 from conversations.realtime.dialects import ALL, BETA, CLEAR, GA, RETRIEVE, S2S, TRUNCATE
 
-NAMES = tuple(ALL)
+# huggingface/speech-to-speech, all of it and what came before its 1.0.
+PIPELINES = tuple(dialect.name for dialect in S2S)
+BARE = PIPELINES[1:]
 OLD_NAMES = {new: old for old, new in beta.NAMES.items()}
 NEWEST, CHUNKS = S2S[0], S2S[-1]
 TRANSCRIPT, TEXT, AUDIO = "response.output_audio_transcript", "response.output_text", "response.output_audio"
 CALL = "response.function_call_arguments"
+SENTENCE = (".", "?", "!", ">>>")
 STRUCTURE = ("response.output_item.", "response.content_part.")
 ACTIVE, PENDING = "conversation_already_has_active_response", "function_call_output_pending"
 
@@ -23,7 +26,9 @@ def of(name):
 
 
 class Voice:
-    """GA as OpenAI speaks it, and what all services share."""
+    """GA as OpenAI speaks it, and what all services share. `refusal` is what it calls settings it lacks."""
+
+    refusal = "invalid_value"
 
     def __init__(self, dialect):
         self.dialect = dialect
@@ -101,6 +106,8 @@ class BetaVoice(Voice):
 class PipelineVoice(Voice):
     """huggingface/speech-to-speech 1.1: GA's events, less of them, with nulls and with codes of its own."""
 
+    refusal = "unknown_or_invalid_event"
+
     def __init__(self, dialect):
         super().__init__(dialect)
         self.cut = set()
@@ -160,7 +167,7 @@ class PipelineVoice(Voice):
 
     def _item(self, event):
         item = event["item"]
-        answers = item.get("role") == "assistant" or item["type"] == "function_call"
+        answers = item.get("role") == "assistant" or item.get("type") == "function_call"
         if answers and item["id"] not in self.ours:
             return []
         nulls = {"object": None, "status": None}
@@ -219,16 +226,20 @@ class BareVoice(PipelineVoice):
         return super().render(event)
 
     def _chunks(self, event):
-        """Whole words, each time as the whole text of the part; the last ones come with the end."""
+        """Whole sentences or words, each time as the whole text of the part; the last come with the end."""
         if event["type"].endswith(".done"):
-            return self._last_chunk(event)
+            return self._last_chunk()
         self.place = {
             key: event.get(key) for key in ("response_id", "item_id", "content_index", "output_index")
         }
-        said, space, self.rest = (self.rest + event["delta"]).rpartition(" ")
-        return [self._chunk(said)] if space and said.strip() else []
+        said = self.rest + event["delta"]
+        if not said.endswith(SENTENCE):
+            said, _, self.rest = said.rpartition(" ")
+        else:
+            self.rest = ""
+        return [self._chunk(said)] if said.strip() else []
 
-    def _last_chunk(self, event=None):
+    def _last_chunk(self):
         rest, self.rest = self.rest, ""
         return [self._chunk(rest)] if rest.strip() else []
 

@@ -117,7 +117,7 @@ class Line:
         session, script = event["session"], self.script
         self._modality = session["output_modalities"][0]
         if script.refuses(session):
-            error = {"type": "invalid_request_error", "code": "invalid_value", "message": "No."}
+            error = {"type": "invalid_request_error", "code": self.voice.refusal, "message": "No."}
             self.say({"type": "error", "error": {**error, "event_id": event["event_id"]}})
         elif script.confirms:
             tools = session["tools"] if script.keeps_tools else []
@@ -144,6 +144,10 @@ class Line:
         events = ga.response(reply, self.script.numbers, modality)
         self.active = events[0]["response"]["id"] if isinstance(reply, Says) and not reply.ends else None
         self.say(*events)
+
+    def forget_answer(self):
+        """What was being said ends without a word."""
+        self.active = self.voice.running = None
 
     def cancel(self, event):
         if event["response_id"] == self.active:

@@ -19,6 +19,9 @@ from conversations.tests.core_play import (
     assert_turn_ended,
     marker,
 )
+from conversations.tests.speech_dialects import BARE
+
+pytestmark = pytest.mark.every_dialect
 
 PART = {"type": "audio", "transcript": ""}
 
@@ -153,6 +156,7 @@ def words_of_parts(play):
     return list(words.values())
 
 
+@pytest.mark.except_in(*BARE, because="these services have one part")
 @pytest.mark.parametrize("kind", ["output_text", "output_audio_transcript"])
 def test_a_marker_that_is_dealt_out_over_two_parts_at_once_passes_in_neither(play, kind):
     """As by a service that tells the same words as text and as transcript."""

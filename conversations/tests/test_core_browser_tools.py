@@ -18,6 +18,8 @@ from conversations.tests.core_play import (
     assert_nothing_sent,
 )
 
+pytestmark = pytest.mark.every_dialect
+
 
 @pytest.fixture
 def play():

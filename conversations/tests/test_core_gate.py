@@ -20,6 +20,8 @@ from conversations.tests.core_play import (
 )
 from conversations.tests.core_texts import pieces_of
 
+pytestmark = pytest.mark.every_dialect
+
 
 @pytest.fixture
 def play():

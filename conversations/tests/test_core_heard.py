@@ -13,6 +13,9 @@ from conversations.tests.core_play import (
     assert_turn_ended,
     marker,
 )
+from conversations.tests.speech_dialects import BARE, PIPELINES
+
+pytestmark = pytest.mark.every_dialect
 
 
 @pytest.fixture
@@ -98,6 +101,7 @@ def test_there_is_nothing_to_truncate_in_what_was_not_spoken(play):
 # ---- questions for items
 
 
+@pytest.mark.except_in(*BARE, because="these services give a call no item of its own")
 def test_hidden_items_answer_as_if_they_did_not_exist(play):
     play.types("What about cage four?")
     play.responds(ga.Calls.one("get_report"))
@@ -110,6 +114,7 @@ def test_hidden_items_answer_as_if_they_did_not_exist(play):
     assert play.told == [("conversation.item.retrieved", {"item": None})] * 2
 
 
+@pytest.mark.except_in(*PIPELINES, because="these services are asked for no items")
 @pytest.mark.parametrize("names_it", [True, False])
 def test_a_question_for_an_item_is_never_an_error(play, names_it):
     play.happens(e.RetrieveAsked("item_9"))
@@ -118,6 +123,7 @@ def test_a_question_for_an_item_is_never_an_error(play, names_it):
     assert play.told == [("conversation.item.retrieved", {"item": None})]
 
 
+@pytest.mark.except_in(*PIPELINES, because="these services repeat no items")
 def test_an_item_is_shown_again_as_far_as_it_passed(answering):
     answering.writes(R, marker())
     answering.begins_to_speak()
@@ -129,6 +135,7 @@ def test_an_item_is_shown_again_as_far_as_it_passed(answering):
     assert [frame["item"]["content"][0]["transcript"] for frame in answering.seen] == ["The oxygen is eight."]
 
 
+@pytest.mark.except_in(*PIPELINES, because="these services are asked for no items")
 def test_questions_are_bounded(play):
     for number in range(100):
         play.happens(e.RetrieveAsked(f"item_{number}"))

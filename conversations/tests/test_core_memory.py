@@ -2,11 +2,15 @@
 
 import gc
 
+import pytest
+
 from conversations.core import effects as fx
 from conversations.core import events as e
 from conversations.core import output, responses, toolcalls, utterances
 from conversations.tests import speech_events as ga
 from conversations.tests.core_play import LABEL, Play, marker
+
+pytestmark = pytest.mark.every_dialect
 
 LIMITS = [
     (output, "ITEMS"),

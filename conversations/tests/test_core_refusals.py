@@ -20,6 +20,9 @@ from conversations.tests.core_play import (
     assert_turn_ended,
     marker,
 )
+from conversations.tests.speech_dialects import BARE
+
+pytestmark = pytest.mark.every_dialect
 
 
 @pytest.fixture
@@ -118,6 +121,7 @@ def test_a_call_without_room_for_its_result_is_refused():
     assert_answered(play, call_id, "result_budget")
 
 
+@pytest.mark.except_in(*BARE, because="these services tell no calls at an answer's end")
 def test_after_six_attempts_the_last_answer_may_pick_nothing(play):
     play.ends_response(R, output=[ga.call_item("i0", "c0", "drop_all", "{}")])
     for number in range(1, 6):

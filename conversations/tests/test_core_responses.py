@@ -12,6 +12,8 @@ from conversations.core.generation import Generation
 from conversations.core.responses import CANCEL_TIMER, CANCEL_WAIT, Responses
 from conversations.tests.core_play import PROFILE
 
+pytestmark = pytest.mark.every_dialect
+
 ACTIVE = "conversation_already_has_active_response"
 PENDING = "function_call_output_pending"
 

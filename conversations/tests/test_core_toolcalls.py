@@ -25,6 +25,9 @@ from conversations.tests.core_play import (
     assert_turn_ended,
     marker,
 )
+from conversations.tests.speech_dialects import BARE
+
+pytestmark = pytest.mark.every_dialect
 
 
 @pytest.fixture
@@ -101,11 +104,13 @@ def test_a_call_told_in_every_way_runs_once_case_018(play):
     assert [call_id for call_id, _ in play.outputs] == ["c1"]
 
 
+@pytest.mark.except_in(*BARE, because="these services tell no calls at an answer's end")
 def test_a_call_that_only_the_end_of_a_response_tells_runs_case_018(play):
     play.ends_response(R, output=[ga.call_item("i", "c1", "get_report", "{}")])
     assert_tool_ran(play)
 
 
+@pytest.mark.except_in(*BARE, because="these services tell no calls at an answer's end")
 def test_two_calls_without_ids_are_two_calls(play):
     items = [ga.call_item(f"i{number}", "", "get_report", f'{{"n":{number}}}') for number in (1, 2)]
     play.ends_response(R, output=items)

@@ -19,6 +19,9 @@ from conversations.tests.core_play import (
     assert_turn_ended,
     marker,
 )
+from conversations.tests.speech_dialects import BARE
+
+pytestmark = pytest.mark.every_dialect
 
 
 @pytest.fixture
@@ -87,6 +90,7 @@ def test_the_browser_can_ask_for_a_greeting(play):
     assert outcomes(play) == [("done", "", "Good morning.")]
 
 
+@pytest.mark.except_in(*BARE, because="these services tell no commits")
 def test_speech_that_is_committed_by_hand_is_a_turn_and_ends_what_runs(answering):
     answering.service({"type": "input_audio_buffer.committed", "item_id": "u1", "previous_item_id": None})
     assert answering.of(fx.CancelResponse) == [fx.CancelResponse(R)]

@@ -20,6 +20,9 @@ from conversations.tests.core_play import (
     assert_turn_ended,
     marker,
 )
+from conversations.tests.speech_dialects import BARE, PIPELINES
+
+pytestmark = pytest.mark.every_dialect
 
 ACTIVE = "conversation_already_has_active_response"
 
@@ -103,6 +106,7 @@ def test_the_end_of_a_response_that_nobody_waits_for_is_no_turn(play):
 # ---- answers that fail
 
 
+@pytest.mark.except_in(*PIPELINES, because="these services have one code for all failures")
 def test_a_failed_response_ends_in_an_apology_with_the_service_s_code_in_the_record_case_026(play):
     play.says("Hello.")
     play.responds(ga.Fails("rate_limit_exceeded"))
@@ -142,6 +146,7 @@ def test_an_incomplete_answer_was_an_answer(answering):
     assert_turn_ended(answering, "done", heard_text="The oxygen is eight.")
 
 
+@pytest.mark.except_in(*BARE, because="these services do not say what they complain about")
 def test_a_request_that_the_service_refuses_ends_in_an_apology_at_once(play):
     play.types("Hello.")
     play.complains("rate_limit_exceeded", play.asked[0])
@@ -232,6 +237,7 @@ def test_a_request_that_the_service_never_answers_does_not_silence_the_next_turn
 # ---- the service is lost, the call ends
 
 
+@pytest.mark.except_in(*PIPELINES, because="these services are asked for no items")
 def test_a_question_that_the_lost_service_did_not_answer_is_answered(play):
     play.happens(e.RetrieveAsked("item_9"), e.UpstreamLost())
     assert play.told == [("conversation.item.retrieved", {"item": None})]

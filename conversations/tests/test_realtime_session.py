@@ -3,6 +3,8 @@
 import asyncio
 import json
 
+import pytest
+
 from conversations.core.policy import Limits
 from conversations.tests import speech_events as ga
 from conversations.tests.live_call import (
@@ -22,6 +24,8 @@ from conversations.tests.virtual_time import in_virtual_time, seconds_pass
 from tools.catalog import Offer
 from tools.contract import ToolFailure
 from tools.testing import reference_data
+
+pytestmark = pytest.mark.every_dialect
 
 # ---- a turn
 
@@ -249,7 +253,7 @@ async def test_a_service_that_never_confirms_a_cancel_does_not_block_the_next_tu
         line = await call.ready()
         call.types("Tell me a story.")
         await call.shown("response.output_audio.delta")
-        line.active = None
+        line.forget_answer()
         call.types(QUESTION)
         await call.shown("response.done")
         assert call.text().endswith(ANSWER)

@@ -3,6 +3,8 @@
 import asyncio
 import json
 
+import pytest
+
 from conversations.core.records import UpstreamClosed, UpstreamOpened
 from conversations.realtime import allowed, browser, endings, session, upstream
 from conversations.tests import speech_events as ga
@@ -18,6 +20,8 @@ from conversations.tests.live_call import (
 from conversations.tests.memory_speech import MemoryService
 from conversations.tests.speech_events import Says
 from conversations.tests.virtual_time import in_virtual_time, seconds_pass
+
+pytestmark = pytest.mark.every_dialect
 
 # ---- the beginning and the end of a call
 
