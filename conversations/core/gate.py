@@ -196,12 +196,12 @@ class Gate:
         last = self._read_last
         if last is not None:
             self._left.add((last.item_id, last.content_index))
-        return self._end_part()
+        return self._end_part().then(Passed(selection=self._unfinished))
 
     def _end_part(self) -> Passed:
         """A marker never spans two parts: what is held of this one is speech, or an unfinished marker.
 
-        Only the end of the response tells whether the marker was talked over.
+        Whether that was talked over is known with the next part, or with the end of the response.
         """
         if self._parser is None or self._read_last is None or self._is_deaf():
             return NOTHING

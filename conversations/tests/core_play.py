@@ -75,16 +75,22 @@ class Play:
         self.rows = Rows()
         self.running, self.cancelled, self.timers = {}, [], {}
         self.numbers = ga.Numbers()
-        self.voice = speech_dialects.of(self.dialect)
-        self.interpreter = Interpreter(self.voice.first_session(), ga.Numbers().next)
         self._coming = deque()
+        self.connects()
 
     # ---- what happens
+
+    def connects(self):
+        """A new session at the service."""
+        self.voice = speech_dialects.of(self.dialect)
+        self.interpreter = Interpreter(self.voice.first_session(), ga.Numbers().next)
 
     def happens(self, *events):
         """These events reach the core, in order, and then what they bring about in the relay itself."""
         for event in events:
             self.now += 0.001
+            if isinstance(event, e.UpstreamLost):
+                self.connects()
             for effect in self.machine.handle(event, self.now):
                 self.perform(effect)
         while self._coming:

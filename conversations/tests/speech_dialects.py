@@ -8,7 +8,7 @@ from conversations.realtime.dialects import ALL, BETA, CLEAR, GA, RETRIEVE, S2S,
 
 # huggingface/speech-to-speech, all of it and what came before its 1.0.
 PIPELINES = tuple(dialect.name for dialect in S2S)
-BARE = PIPELINES[1:]
+BARE, SENTENCES = PIPELINES[1:], PIPELINES[-1:]
 OLD_NAMES = {new: old for old, new in beta.NAMES.items()}
 NEWEST, CHUNKS = S2S[0], S2S[-1]
 TRANSCRIPT, TEXT, AUDIO = "response.output_audio_transcript", "response.output_text", "response.output_audio"
@@ -200,8 +200,7 @@ class BareVoice(PipelineVoice):
 
     def __init__(self, dialect):
         super().__init__(dialect)
-        self.item_id = ""
-        self.rest = ""
+        self.item_id, self.rest, self.unheard = "", "", []
 
     def render(self, event):
         kind = event["type"]
@@ -210,7 +209,7 @@ class BareVoice(PipelineVoice):
         if kind == "conversation.item.added" and event["item"]["id"] not in self.ours:
             return []
         if kind == "response.created":
-            self.item_id, self.rest = "", ""
+            self.item_id, self.rest, self.unheard = "", "", []
             announced = self.asked or self.dialect.announces
             self.asked = False
             return super().render(event) if announced else []
@@ -220,6 +219,10 @@ class BareVoice(PipelineVoice):
             self.item_id = event["item_id"]
         if kind.startswith(TRANSCRIPT) and not self.dialect.deltas:
             return self._chunks(event)
+        if kind == f"{AUDIO}.delta" and self.rest:
+            # Words come before their sound.
+            self.unheard.append(event)
+            return []
         if kind == "response.done":
             response = {**event["response"], "output": None}
             return [*self._last_chunk(), *super().render({**event, "response": response})]
@@ -237,11 +240,13 @@ class BareVoice(PipelineVoice):
             said, _, self.rest = said.rpartition(" ")
         else:
             self.rest = ""
-        return [self._chunk(said)] if said.strip() else []
+        return self._chunk(said) if said.strip() else []
 
     def _last_chunk(self):
         rest, self.rest = self.rest, ""
-        return [self._chunk(rest)] if rest.strip() else []
+        return self._chunk(rest) if rest.strip() else []
 
     def _chunk(self, text):
-        return {"type": f"{TRANSCRIPT}.done", **self.place, "transcript": text}
+        sounds, self.unheard = self.unheard, []
+        chunk = {"type": f"{TRANSCRIPT}.done", **self.place, "transcript": text}
+        return [chunk, *(told for sound in sounds for told in super(BareVoice, self).render(sound))]

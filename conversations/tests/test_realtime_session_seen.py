@@ -70,7 +70,7 @@ async def test_an_update_that_the_service_refuses_is_answered_and_forgotten():
         service.refuses = lambda asked: "Cage four." in asked["instructions"]
         call.send("session.update", session={"instructions": "Cage four."})
         assert (await call.shown("session.updated"))["session"]["instructions"] == ""
-        assert (await call.shown("error"))["error"]["code"] == "invalid_value"
+        assert (await call.shown("error"))["error"]["code"] == line.voice.refusal
         service.refuses = lambda asked: False
         line.drop()
         await call.shown("vocero.speech.restored")
