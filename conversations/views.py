@@ -46,6 +46,7 @@ def boot(request: HttpRequest) -> dict[str, Any]:
             "capture": static("conversations/audio/capture-worklet.js"),
             "playback": static("conversations/audio/playback-worklet.js"),
         },
+        "mode": vocero.mode,
         "realtime_path": record.REALTIME_PATH,
         "web_search": vocero.web_search,
         "csrf_cookie": settings.CSRF_COOKIE_NAME,

@@ -98,6 +98,15 @@ export class Api {
   }
 
   /**
+   * @returns {Promise<{name: string, description: string}[]>} the bridge's tools that this caller may use
+   */
+  async tools() {
+    const { success, data } = await request("/api/apipilot/tools");
+    if (!success) throw new ApiError("unexpected");
+    return data.tools;
+  }
+
+  /**
    * @param {string} id
    * @returns {Promise<Conversation & {turns?: PastTurn[]}>}
    */

@@ -9,12 +9,14 @@ import { Link } from "./link.js";
 import { Store } from "./model.js";
 import { noticeOf } from "./notice.js";
 import { phaseOf } from "./state.js";
+import { Toolbook } from "./toolbook.js";
 import { Callers } from "./view/callers.js";
 import { Composer } from "./view/composer.js";
 import { find } from "./view/dom.js";
 import { LinesView } from "./view/lines.js";
 import { Orb } from "./view/orb.js";
 import { Stage } from "./view/stage.js";
+import { ToolsView } from "./view/tools.js";
 
 const TICK_MS = 500;
 
@@ -23,7 +25,8 @@ cleanAddress();
 
 const store = new Store();
 const orb = new Orb(find("ring", HTMLCanvasElement));
-const link = new Link(new Api(boot.csrf_cookie), boot.realtime_path, (event) => store.dispatch(event));
+const api = new Api(boot.csrf_cookie);
+const link = new Link(api, boot.realtime_path, (event) => store.dispatch(event));
 const microphone = new Microphone(boot.worklets.capture, {
   onFrame(samples, level) {
     orb.level("in", level);
@@ -83,6 +86,15 @@ function renderSoon() {
 }
 
 store.watch((event) => call.react(event));
+if (boot.mode === "apipilot") {
+  const view = new ToolsView();
+  const toolbook = new Toolbook(
+    () => api.tools(),
+    (tools) => view.show(tools),
+    sessionStorage,
+  );
+  store.watch((event) => void toolbook.notice(event));
+}
 store.watch((event) => {
   renderSoon();
   // The demo has somebody to begin with; elsewhere a person needs a link.

@@ -128,6 +128,8 @@ const ENGLISH = {
   "tool.stale": "No longer needed.",
 
   "caller.anonymous": "No caller",
+
+  "tools.title": "What Vocero can do for you ({n})",
 };
 
 /** @typedef {keyof typeof ENGLISH} TextKey */

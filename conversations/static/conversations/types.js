@@ -9,6 +9,7 @@
  * @property {{phone: string, label: string}[]} demo_callers
  * @property {string} demo_badge
  * @property {{capture: string, playback: string}} worklets
+ * @property {string} mode where the tools live: `mcp`, `apipilot` or `plain`
  * @property {string} realtime_path
  * @property {string} csrf_cookie
  */

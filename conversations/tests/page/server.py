@@ -35,6 +35,7 @@ BOOT = {
         "capture": "/static/conversations/audio/capture-worklet.js",
         "playback": "/static/conversations/audio/playback-worklet.js",
     },
+    "mode": "mcp",
     "realtime_path": "/v1/realtime",
     "csrf_cookie": "csrftoken",
 }
@@ -48,6 +49,7 @@ class PageServer:
         self.boot = dict(BOOT)
         self.conversation = dict(CONVERSATION)
         self.turns = []
+        self.tools = []
         self.answers = []
         self.bootstraps = []
         self.requests = []
@@ -83,6 +85,9 @@ class _Handler(BaseHTTPRequestHandler):
             self.answer(200, html, "text/html", {"Set-Cookie": "csrftoken=csrf-of-the-page; Path=/"})
         elif path.startswith("/static/"):
             self.static(path.removeprefix("/static/"))
+        elif path == "/api/apipilot/tools":
+            tools = {"tools": self.page.tools, "count": len(self.page.tools), "include_unauthorized": False}
+            self.json(200, {"success": True, "data": tools, "error": None})
         elif path == f"/api/conversations/{self.page.conversation['id']}":
             self.json(200, {**self.page.conversation, "turns": self.page.turns})
         else:

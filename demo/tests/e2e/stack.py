@@ -15,6 +15,7 @@ from pathlib import Path
 
 from playwright.sync_api import Page, sync_playwright
 
+from demo.apipilot.testing import running_bridge
 from demo.aquaportal.testing import RunningPortal, running_portal
 from demo.run import OPERATOR, Ports, Secrets, free_ports, server_environment
 from demo.search.testing import KEY, RunningSearch, running_search
@@ -22,6 +23,7 @@ from demo.speech import testing as speech
 
 ROOT = Path(__file__).resolve().parents[3]
 CHROMIUM = next((p for p in ("/usr/bin/chromium", "/usr/bin/chromium-browser") if Path(p).exists()), "")
+PORTALS = {"mcp": running_portal, "apipilot": running_bridge}
 FLAGS = (
     "--no-sandbox",
     "--disable-gpu",
@@ -60,16 +62,16 @@ class Stack:
 
 
 @contextmanager
-def running_stack(folder: Path, **settings: str) -> Iterator[Stack]:
+def running_stack(folder: Path, mode: str = "mcp", **settings: str) -> Iterator[Stack]:
     """Everything on free loopback ports, with a database of its own; `settings` override the demo's."""
-    with running_portal() as portal, running_search() as web, speech.running() as ears:
+    with PORTALS[mode]() as portal, running_search() as web, speech.running() as ears:
         (port,) = free_ports(1)
         password, var = "a-password-for-tests", folder / "var"
         (var / "demo").mkdir(parents=True)
         (var / "demo" / "operator-password").write_text(password)
         ports = Ports(port, port_of(portal.url), ears.port, port_of(web.url))
         kept = Secrets("tests-only-" + "k" * 50, password, new_password=True)
-        environment = server_environment(os.environ, ports, kept, var, light=False)
+        environment = server_environment(os.environ, ports, kept, var, False, mode)
         environment |= {"LOG_LEVEL": "DEBUG", "S2S_SERPER_API_KEY": KEY, **settings}
         log = folder / "server.log"
         with log.open("wb") as output:

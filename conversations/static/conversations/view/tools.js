@@ -1,0 +1,22 @@
+/** The list of what the caller may ask for, folded away until somebody opens it. */
+
+import { readable } from "../chips.js";
+import { say } from "../text.js";
+import { find, make, write } from "./dom.js";
+
+/** Shows; hidden while there is nothing to list. */
+export class ToolsView {
+  #box = find("tools", HTMLDetailsElement);
+  #title = find("tools-title", HTMLElement);
+  #list = find("tools-list", HTMLElement);
+
+  /** @param {import("../toolbook.js").ListedTool[]} tools */
+  show(tools) {
+    this.#box.hidden = !tools.length;
+    if (!tools.length) this.#box.open = false;
+    write(this.#title, say("tools.title", { n: tools.length }));
+    this.#list.replaceChildren(
+      ...tools.map(({ name, description }) => make("li", "", make("strong", "", readable(name)), description)),
+    );
+  }
+}
