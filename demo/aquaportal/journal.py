@@ -13,8 +13,9 @@ MOST_ENTRIES = 2000
 class Entry:
     """One HTTP request: who sent what, and how it ended.
 
-    `caller` is a phone, `token` a SHA-256 in hexadecimal, `rpc` the JSON-RPC method; `status` is None until
-    answered. A tool call that ran is `started` and then `finished` or `cancelled`.
+    `caller` is a phone, `token` a SHA-256 in hexadecimal, `session` the same of an MCP session's id, `rpc` is
+    the JSON-RPC method; `status` is None until answered. A tool call that ran is `started` and then
+    `finished` or `cancelled`.
     """
 
     method: str
@@ -25,6 +26,7 @@ class Entry:
     arguments: Any = None
     caller: str | None = None
     token: str | None = None
+    session: str | None = None
     fault: str | None = None
     status: int | None = None
     content_type: str | None = None

@@ -56,7 +56,7 @@ def entry_for(request: Request, message: dict[str, Any]) -> Entry:
     params = message.get("params")
     is_call = message.get("method") == "tools/call" and isinstance(params, dict)
     call = params if is_call and params else {}
-    token = bearer(request)
+    token, session = bearer(request), request.headers.get("mcp-session-id")
     return Entry(
         method=request.method,
         path=request.url.path,
@@ -65,6 +65,7 @@ def entry_for(request: Request, message: dict[str, Any]) -> Entry:
         tool=call.get("name"),
         arguments=call.get("arguments"),
         token=fingerprint(token) if token else None,
+        session=fingerprint(session) if session else None,
     )
 
 

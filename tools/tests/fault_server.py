@@ -4,8 +4,11 @@ import asyncio
 import contextlib
 import json
 import struct
+import weakref
 
 VERSION = "2026-07-28"
+# What the other side of a connection still sends.
+READERS = weakref.WeakKeyDictionary()
 DISCOVERED = {"supportedVersions": [VERSION], "capabilities": {"tools": {}}, "resultType": "complete"}
 LISTED = {
     "tools": [{"name": "get_report", "inputSchema": {"type": "object"}}],
@@ -53,6 +56,17 @@ class FaultServer:
         async with self._asked:
             await self._asked.wait_for(lambda: method in self.methods())
 
+    @property
+    def open(self):
+        """How many connections are open."""
+        return len(self._open)
+
+    async def closed_one(self):
+        """Returns when a connection has been closed."""
+        before = self.open
+        async with self._asked:
+            await self._asked.wait_for(lambda: self.open < before)
+
     def drop_connections(self):
         """Closes every connection, busy or idle."""
         for writer in self._open:
@@ -60,6 +74,7 @@ class FaultServer:
 
     async def serve(self, reader, writer):
         self.connections += 1
+        READERS[writer] = reader
         self._open.add(writer)
         try:
             while await self._answer(reader, writer):
@@ -69,6 +84,8 @@ class FaultServer:
         finally:
             self._open.discard(writer)
             writer.close()
+            async with self._asked:
+                self._asked.notify_all()
 
     async def _answer(self, reader, writer):
         head = (await reader.readuntil(b"\r\n\r\n")).decode()
@@ -151,6 +168,12 @@ def stream(*chunks):
     return fault
 
 
+async def half_a_stream(writer, request):
+    """Begins an event stream that never goes on."""
+    await stream(b": working\n\n")(writer, request)
+    return await hang(writer, request)
+
+
 async def reset(writer, _request):
     """Resets the connection."""
     linger = struct.pack("ii", 1, 0)
@@ -172,16 +195,17 @@ async def cut(writer, _request):
     return False
 
 
-async def hang(_writer, _request):
+async def hang(writer, _request):
     """Never answers, and closes when the client does."""
-    await asyncio.get_running_loop().create_future()
+    await READERS[writer].read()
+    return False
 
 
 async def drip(writer, _request):
     """Begins an answer that never ends."""
     writer.write(b"HTTP/1.1 200 Told\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n{")
     await writer.drain()
-    await asyncio.get_running_loop().create_future()
+    return await hang(writer, _request)
 
 
 @contextlib.asynccontextmanager

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from tools.contract import ToolFailure
-from tools.sources.mcp import McpSource, Patience, Server, transport
+from tools.sources.mcp import McpSource, Patience, Server, patience, transport
 from tools.testing import TIMEOUT, a_caller, a_context
 from tools.tests import fault_server as faults
 from tools.tests.fault_server import fault_server
@@ -144,6 +144,25 @@ async def test_a_cancellation_that_the_server_does_not_take_holds_up_nothing(ope
             await asyncio.wait({slow})
             await server.seen("notifications/cancelled")
             assert await call(source, "get_report") == {"ok": True}
+
+
+async def test_abandoned_calls_hold_no_connection_for_long(opened, monkeypatch):
+    """An older server need not answer what was cancelled, and there are not many connections."""
+    monkeypatch.setattr(patience, "GRACE_SECONDS", 0.05)
+    async with fault_server(legacy=True) as server:
+        source = opened(server)
+        await source.open(a_caller())
+        for fault in (faults.hang, faults.drip, faults.half_a_stream):
+            server.fault = fault
+            for _ in range(5):
+                slow = [asyncio.create_task(call(source, "get_report", timeout=0.05)) for _ in range(5)]
+                await asyncio.wait(slow)
+                assert {task.exception().code for task in slow} == {"timeout"}
+        server.fault = None
+        async with asyncio.timeout(TIMEOUT):
+            assert await call(source, "get_report") == {"ok": True}
+            while server.open > 3:
+                await asyncio.wait({asyncio.create_task(server.closed_one())})
 
 
 class _Forgetful(dict):

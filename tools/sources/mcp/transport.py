@@ -8,13 +8,14 @@ from __future__ import annotations
 import json
 import ssl
 from collections.abc import AsyncIterator, Callable
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import httpx2
 import structlog
 
 from tools.results import clean
+from tools.sources.mcp.patience import Wait, Waiting
 
 log = structlog.get_logger(__name__)
 
@@ -64,8 +65,14 @@ def http_client(
 
 
 def _plain_transport() -> httpx2.AsyncBaseTransport:
-    limits = httpx2.Limits(max_connections=8, max_keepalive_connections=2, keepalive_expiry=KEEPALIVE_SECONDS)
+    limits = httpx2.Limits(
+        max_connections=16, max_keepalive_connections=2, keepalive_expiry=KEEPALIVE_SECONDS
+    )
     return httpx2.AsyncHTTPTransport(verify=_ssl_context(), trust_env=False, limits=limits)
+
+
+def _ignore() -> None:
+    return None
 
 
 class GuardTransport(httpx2.AsyncBaseTransport):
@@ -77,6 +84,7 @@ class GuardTransport(httpx2.AsyncBaseTransport):
     def __init__(self, inner: httpx2.AsyncBaseTransport, bearer: Callable[[], str]) -> None:
         self._inner = inner
         self._bearer = bearer
+        self._waiting = Waiting()
         self.streams = False
         self.session = False
 
@@ -87,6 +95,26 @@ class GuardTransport(httpx2.AsyncBaseTransport):
         if request.method == "POST" and b'"method":"notifications/' in request.content:
             patience = request.extensions.get("timeout", {}) | {"read": NOTIFY_SECONDS}
             request.extensions = {**request.extensions, "timeout": patience}
+        key, wait = self._waiting.begin(request)
+        streamed = False
+        try:
+            async with wait.bounded():
+                response = await self._answered(request)
+            streamed = isinstance(response.stream, Stream)
+            if isinstance(response.stream, Stream):
+                response.stream.wait, response.stream.ended = wait, partial(self._waiting.end, key)
+            return response
+        except TimeoutError:
+            return _error(599, SLOW, "given up")
+        finally:
+            if not streamed:
+                self._waiting.end(key)
+
+    async def aclose(self) -> None:
+        """Closes the connections."""
+        await self._inner.aclose()
+
+    async def _answered(self, request: httpx2.Request) -> httpx2.Response:
         try:
             response = await self._inner.handle_async_request(request)
         except httpx2.TransportError as error:
@@ -96,10 +124,6 @@ class GuardTransport(httpx2.AsyncBaseTransport):
         except BaseException:
             await response.aclose()
             raise
-
-    async def aclose(self) -> None:
-        """Closes the connections."""
-        await self._inner.aclose()
 
     async def _guarded(self, request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
         kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -116,30 +140,38 @@ class GuardTransport(httpx2.AsyncBaseTransport):
         if kind == "text/event-stream" and request.method == "POST":
             # A stream of news says nothing about how calls are answered.
             self.streams = self.streams or b'"method":"subscriptions/listen"' not in request.content
-        stream = _Stream(response)
+        stream = Stream(response)
         return httpx2.Response(
             response.status_code, headers=response.headers, stream=stream, extensions=response.extensions
         )
 
 
-class _Stream(httpx2.AsyncByteStream):
+class Stream(httpx2.AsyncByteStream):
     """A streamed body whose faults the SDK survives: it expects stream errors, not transport errors."""
 
     def __init__(self, response: httpx2.Response) -> None:
         self._response = response
         self._parts = 0
+        self.wait = Wait()
+        self.ended: Callable[[], None] = _ignore
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
+        chunks = aiter(self._response.stream)  # type: ignore[arg-type] # it is an async response
         try:
-            async for chunk in self._response.stream:  # type: ignore[union-attr] # it is an async response
+            while True:
+                async with self.wait.bounded():
+                    chunk = await anext(chunks)
                 self._parts += _parts(chunk)
                 if self._parts > MAX_PARTS:
                     raise httpx2.StreamError("too much")
                 yield chunk
-        except httpx2.TransportError as error:
+        except StopAsyncIteration:
+            return
+        except (httpx2.TransportError, TimeoutError) as error:
             raise httpx2.StreamError(type(error).__name__) from error
 
     async def aclose(self) -> None:
+        self.ended()
         await self._response.aclose()
 
 
