@@ -10,6 +10,7 @@ import httpx2
 import structlog
 from django.conf import settings
 
+from conversations import toolbox
 from conversations.bootstrap import Plan
 from conversations.models import Conversation
 from tools import outgoing
@@ -48,7 +49,7 @@ async def _asked(url: str, token: str) -> tuple[int, str, bytes]:
         "Accept": "application/json, text/plain",
         "Accept-Encoding": "identity",
     }
-    client = outgoing.client(settings.VOCERO.allow_private_addresses)
+    client = outgoing.client(toolbox.connect())
     async with client, client.stream("GET", url, headers=headers) as response:
         kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
         return response.status_code, kind, await outgoing.body(response, BODY_LIMIT)

@@ -10,6 +10,7 @@ from datetime import datetime
 
 from django.conf import settings
 
+from conversations import toolbox
 from conversations.models import BackendToken, Conversation, ToolCall, Turn
 from tools.models import CatalogSnapshot
 
@@ -123,6 +124,8 @@ def _catalog(conversation: Conversation) -> Catalog:
     fingerprint = (
         BackendToken.objects.filter(conversation=conversation).values_list("fingerprint", flat=True).first()
     )
+    if not fingerprint and conversation.mode == Conversation.Mode.APIPILOT:
+        fingerprint = toolbox.service().fingerprint
     found = CatalogSnapshot.objects.filter(caller_fingerprint=fingerprint) if fingerprint else ()
     snapshots = list(found)
     if not snapshots:

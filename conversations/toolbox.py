@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache, partial
 
 from django.conf import settings
 from django.utils import timezone
 
 from conversations.bootstrap import Plan
 from conversations.models import Conversation
+from tools.addresses import Connect, Pinned
 from tools.catalog import Offer, discover
 from tools.contract import Caller, ToolSource
 from tools.declarations import Declarations
@@ -23,7 +25,7 @@ def source_of(plan: Plan, on_changed: Callable[[], None]) -> ToolSource | None:
     """A source of this conversation's own; None where it has no server tools. It must be closed."""
     vocero = settings.VOCERO
     if plan.mode == Conversation.Mode.MCP and plan.caller:
-        return McpSource(Server(vocero.mcp_url, on_changed=on_changed))
+        return McpSource(Server(vocero.mcp_url, on_changed=on_changed, connect=connect()))
     if plan.mode == Conversation.Mode.APIPILOT and vocero.apipilot.tools_url:
         return ApiPilotSource(bridge())
     return None
@@ -32,7 +34,18 @@ def source_of(plan: Plan, on_changed: Callable[[], None]) -> ToolSource | None:
 def bridge() -> Endpoints:
     """Where the ApiPilot bridge is."""
     vocero = settings.VOCERO
-    return Endpoints(vocero.apipilot.tools_url, vocero.apipilot.execute_url, vocero.allow_private_addresses)
+    return Endpoints(vocero.apipilot.tools_url, vocero.apipilot.execute_url, connect())
+
+
+def connect() -> Connect:
+    """How the operator's services are reached: their names are watched over the life of this process."""
+    return partial(Pinned, allow_private=settings.VOCERO.allow_private_addresses, were_public=_public_names())
+
+
+@cache
+def _public_names() -> set[str]:
+    """The names that led to public addresses; none of them may lead into this network later."""
+    return set()
 
 
 def caller_of(plan: Plan) -> Caller | None:

@@ -16,6 +16,8 @@ import httpx2
 
 Kind = Literal["public", "private", "barred"]
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+Make = Callable[[], httpx2.AsyncBaseTransport]
+Connect = Callable[[Make], httpx2.AsyncBaseTransport]
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 
 NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
@@ -70,7 +72,7 @@ class Pinned(httpx2.AsyncBaseTransport):
 
     def __init__(
         self,
-        make: Callable[[], httpx2.AsyncBaseTransport],
+        make: Make,
         allow_private: bool = False,
         resolve: Resolve = resolved,
         were_public: set[str] | None = None,

@@ -7,7 +7,7 @@ from functools import cache
 
 import httpx2
 
-from tools.addresses import Pinned
+from tools.addresses import Connect
 
 # Objects and arrays in one answer: reading them holds up every other conversation.
 MAX_PARTS = 50_000
@@ -20,16 +20,20 @@ class TooLarge(ValueError):
     """An answer that is not read to its end."""
 
 
-def client(allow_private: bool) -> httpx2.AsyncClient:
-    """A client without a deadline of its own beyond connecting: whoever uses it sets one."""
+def client(connect: Connect) -> httpx2.AsyncClient:
+    """A client without a deadline of its own beyond connecting: whoever uses it sets one.
+
+    `connect` makes the transport that judges where an address leads.
+    """
     limits = httpx2.Limits(max_connections=8, max_keepalive_connections=2, keepalive_expiry=KEEPALIVE_SECONDS)
 
     def make() -> httpx2.AsyncBaseTransport:
         return httpx2.AsyncHTTPTransport(verify=_ssl_context(), trust_env=False, limits=limits)
 
     timeout = httpx2.Timeout(None, connect=CONNECT_SECONDS, pool=CONNECT_SECONDS)
-    transport = Pinned(make, allow_private)
-    return httpx2.AsyncClient(transport=transport, trust_env=False, follow_redirects=False, timeout=timeout)
+    return httpx2.AsyncClient(
+        transport=connect(make), trust_env=False, follow_redirects=False, timeout=timeout
+    )
 
 
 async def body(response: httpx2.Response, limit: int) -> bytes:

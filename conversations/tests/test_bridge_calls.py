@@ -139,6 +139,7 @@ async def test_a_caller_who_did_not_log_in_has_what_needs_no_login(bridged, brid
     assert names == {"list_centers", "get_sea_forecast"}
     assert {entry.token for entry in bridge.requests} == {None}
     await eventually(lambda: rows(ToolCall, status="completed"))
+    assert (await person.record())["tools"] == {"count": 2, "error": None}
 
 
 async def test_the_services_credential_acts_for_who_did_not_log_in_and_never_for_who_did(

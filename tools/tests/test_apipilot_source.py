@@ -6,10 +6,12 @@ import json
 import socket
 from itertools import product
 
+import httpx2
 import pytest
 from starlette.responses import Response
 
 from tools import catalog, executor
+from tools.addresses import Pinned
 from tools.contract import Caller, ToolFailure
 from tools.sources.apipilot import ApiPilotSource, BridgeFailure, Credential, Endpoints
 from tools.testing import (
@@ -247,3 +249,30 @@ def test_credentials_are_in_no_representation():
     assert "secret" not in repr(Credential("Bearer secret-value", "secret-session"))
     assert not Credential()
     assert Credential("a").fingerprint != Credential("", "a").fingerprint
+
+
+async def test_a_bridge_whose_name_turns_private_gets_no_request_case_175(bridge):
+    names = [["93.184.216.34"], ["127.0.0.1"]]
+
+    async def resolve(_host, _port):
+        return names.pop(0)
+
+    made = []
+
+    class Away(httpx2.AsyncBaseTransport):
+        async def handle_async_request(self, request):
+            made.append(request.url.host)
+            raise httpx2.ConnectError("away")
+
+    def connect(_make):
+        return Pinned(Away, resolve=resolve)
+
+    place = bridge.origin.replace("127.0.0.1", "bridge.example")
+    source = ApiPilotSource(Endpoints(f"{place}/base/tools", f"{place}/base/run", connect))
+    for _ in range(2):
+        with pytest.raises(BridgeFailure) as failure:
+            await source.execute("echo", {}, a_context())
+        assert failure.value.code == "unavailable"
+    await source.aclose()
+    assert (made, names) == (["93.184.216.34"], [])
+    assert bridge.seen == []

@@ -12,6 +12,7 @@ from typing import Any
 import httpx2
 
 from tools import outgoing
+from tools.addresses import Connect, Pinned
 from tools.contract import CallContext, Caller, Tool, ToolFailure, ToolResult
 from tools.sources.apipilot import envelope
 from tools.sources.apipilot.envelope import BridgeFailure
@@ -31,7 +32,7 @@ class Endpoints:
 
     tools: str
     execute: str
-    allow_private: bool = False
+    connect: Connect = Pinned
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +144,7 @@ class ApiPilotSource:
     async def _asked(self, method: str, address: str, credential: Credential, body: Any = None) -> Any:
         headers = {**credential.headers(), "Accept": "application/json", "Accept-Encoding": "identity"}
         if self._client is None:
-            self._client = outgoing.client(self._endpoints.allow_private)
+            self._client = outgoing.client(self._endpoints.connect)
         request = self._client.build_request(method, address, headers=headers, json=body)
         try:
             response = await self._client.send(request, stream=True)
