@@ -123,6 +123,7 @@ def test_the_page_is_told_what_it_needs_and_is_not_kept():
         "unsafe_phone_selector",
         "demo_callers",
         "demo_badge",
+        "mode",
         "worklets",
         "realtime_path",
         "web_search",
