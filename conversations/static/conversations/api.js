@@ -90,11 +90,7 @@ export class Api {
    * @returns {Promise<Conversation>} a new one, or this browser's open one
    */
   bootstrap(identity) {
-    return request("/api/conversations", {
-      method: "POST",
-      headers: { "Content-Type": "application/json", "X-CSRFToken": cookie(this.#csrfCookie) },
-      body: JSON.stringify(identity),
-    });
+    return this.#post("/api/conversations", identity);
   }
 
   /**
@@ -112,5 +108,26 @@ export class Api {
    */
   conversation(id) {
     return request(`/api/conversations/${encodeURIComponent(id)}`);
+  }
+
+  /**
+   * @param {string} query
+   * @param {AbortSignal} signal
+   * @returns {Promise<import("./types.js").PageFound[]>}
+   */
+  async search(query, signal) {
+    const { results } = await this.#post("/api/search", { query }, { signal });
+    return Array.isArray(results) ? results : [];
+  }
+
+  /**
+   * @param {string} path
+   * @param {object} body
+   * @param {RequestInit} [options]
+   * @returns {Promise<any>}
+   */
+  #post(path, body, options = {}) {
+    const headers = { "Content-Type": "application/json", "X-CSRFToken": cookie(this.#csrfCookie) };
+    return request(path, { method: "POST", headers, body: JSON.stringify(body), ...options });
   }
 }

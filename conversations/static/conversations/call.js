@@ -2,6 +2,7 @@
 
 import { MicrophoneError } from "./audio/microphone.js";
 import { decodePcm, encodeBase64 } from "./audio/pcm.js";
+import { NAME as SEARCH } from "./search.js";
 import { isBusy } from "./state.js";
 import { textOf } from "./transcript.js";
 
@@ -13,6 +14,7 @@ import { textOf } from "./transcript.js";
  * @property {import("./link.js").Link} link
  * @property {import("./audio/microphone.js").Microphone} microphone
  * @property {import("./audio/speaker.js").Speaker} speaker
+ * @property {import("./search.js").WebSearch | null} [search] where this page may search the web
  */
 
 /** So long after a question without any sign the page listens again; the server apologises sooner. */
@@ -33,16 +35,18 @@ export class Call {
   #link;
   #microphone;
   #speaker;
+  #search;
   #reported = { item: "", ms: 0 };
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #quiet;
 
   /** @param {Parts} parts */
-  constructor({ store, link, microphone, speaker }) {
+  constructor({ store, link, microphone, speaker, search = null }) {
     this.#store = store;
     this.#link = link;
     this.#microphone = microphone;
     this.#speaker = speaker;
+    this.#search = search;
   }
 
   // What the person does.
@@ -94,6 +98,18 @@ export class Call {
     if (!line) return;
     this.#store.dispatch({ type: "typed.withdrawn", id });
     await this.type(textOf(line));
+  }
+
+  /**
+   * @param {string} nonce of a sheet
+   * @param {"yes" | "no"} answer
+   */
+  confirm(nonce, answer) {
+    void this.#speaker.unlock();
+    if (!this.#store.model.sheets.some((sheet) => sheet.nonce === nonce)) return;
+    const data = { t: "confirm_answer", d: { nonce, answer } };
+    if (!this.#link.send({ label: "rtvi-ai", type: "client-message", id: newId(), data })) return;
+    this.#store.dispatch({ type: "sheet.answered", nonce });
   }
 
   /** @param {string} phone of the demo */
@@ -157,7 +173,16 @@ export class Call {
     this.#watchQuiet();
     switch (event.type) {
       case "heard.started":
+        // While a sheet is open it may be noise, for which nothing ends.
+        if (!this.#store.model.sheets.length) this.#search?.cancel();
         void this.#interrupt();
+        break;
+      case "page.called":
+        if (event.name === SEARCH) void this.#search?.run(event, event.at);
+        break;
+      case "typed":
+      case "stopped":
+        this.#search?.cancel();
         break;
       case "answer.sound": {
         const { response, item, content, audio } = event;
@@ -172,16 +197,19 @@ export class Call {
         if (event.reason === "turn_detected") void this.#interrupt();
         break;
       case "ready":
+        this.#search?.declare();
         this.#deliver();
         break;
       case "trouble":
         if (event.about) this.#notDelivered(event.about);
         break;
       case "link.lost":
+        this.#search?.cancel();
         this.#speaker.end();
         break;
       case "link.ended":
       case "link.failed":
+        this.#search?.cancel();
         void this.#hangUp();
         break;
     }
@@ -246,8 +274,8 @@ export class Call {
 
   #watchQuiet() {
     clearTimeout(this.#quiet);
-    const { call } = this.#store.model;
-    if (!call.turn.awaiting || call.turn.tools.length) return;
+    const { call, sheets } = this.#store.model;
+    if (!call.turn.awaiting || call.turn.tools.length || sheets.length) return;
     this.#quiet = setTimeout(() => this.#store.dispatch({ type: "link.quiet" }), QUIET_MS);
   }
 }

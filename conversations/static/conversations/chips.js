@@ -8,7 +8,7 @@
  */
 
 /** Outcomes that are nobody's fault. */
-const CALM = new Set(["cancelled", "stale", "confirmation_declined", "duplicate_call"]);
+const CALM = new Set(["cancelled", "stale", "confirmation_declined", "confirmation_timeout", "duplicate_call"]);
 
 /**
  * @param {string} name `list_reports`

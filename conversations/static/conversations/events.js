@@ -85,6 +85,34 @@ function progress(event) {
   return { type: "tool.progress", id: text(event.call_id), progress: share, message: text(event.message) };
 }
 
+/**
+ * A command of the server's; a page does not have to know all of them.
+ * @param {Wire} data
+ * @param {number} now ms of the page's clock
+ * @returns {Happening | null}
+ */
+function command({ command: name, payload: sent }, now) {
+  const payload = sent ?? {};
+  const nonce = text(payload.nonce);
+  if (name === "close_confirm") return { type: "sheet.closed", nonce, reason: text(payload.reason) };
+  if (name !== "open_confirm" || !nonce) return null;
+  const listed = Array.isArray(payload.summary) ? payload.summary : [];
+  const summary = listed.map((/** @type {Wire} */ one) => ({ label: text(one?.label), value: text(one?.value) }));
+  const endsAt = now + (number(payload.expires_in) ?? 0) * 1000;
+  return { type: "sheet.opened", sheet: { nonce, label: text(payload.label), summary, openedAt: now, endsAt } };
+}
+
+/**
+ * A call of a tool that is this page's own.
+ * @param {Wire} call
+ * @param {number} now ms of the page's clock
+ * @returns {Happening | null}
+ */
+function called(call, now) {
+  const [id, name] = [text(call.call_id), text(call.name)];
+  return id && name ? { type: "page.called", id, name, arguments: text(call.arguments), at: now } : null;
+}
+
 /** @type {Record<string, (event: Wire, now: number) => Happening | null>} */
 const READERS = {
   "input_audio_buffer.speech_started": (e) => ({ type: "heard.started", item: text(e.item_id) }),
@@ -109,6 +137,8 @@ const READERS = {
     if (e.item?.type !== "message") return null;
     return { type: "answer.placed", response: text(e.response_id) || text(e.item.id), item: text(e.item.id) };
   },
+  "response.output_item.done": (e, now) => (e.item?.type === "function_call" ? called(e.item, now) : null),
+  "response.function_call_arguments.done": called,
   "response.output_text.delta": (e) => ({ type: "answer.delta", ...piece(e), text: text(e.delta) }),
   "response.output_text.done": (e) => ({ type: "answer.final", ...piece(e), text: text(e.text) }),
   "response.output_audio_transcript.delta": (e) => ({ type: "answer.delta", ...piece(e), text: text(e.delta) }),
@@ -120,6 +150,7 @@ const READERS = {
     return { type: "response.ended", response: text(id), status: text(status), reason: text(details?.reason) };
   },
   error: trouble,
+  "ui-command": (e, now) => (e.label === "rtvi-ai" && e.data ? command(e.data, now) : null),
   "vocero.conversation.ready": (e) => {
     const name = text(e.conversation?.caller?.name);
     return { type: "ready", caller: name ? { name } : null, toolsError: text(e.tools?.error) };

@@ -8,6 +8,7 @@ import { Call } from "./call.js";
 import { Link } from "./link.js";
 import { Store } from "./model.js";
 import { noticeOf } from "./notice.js";
+import { WebSearch } from "./search.js";
 import { phaseOf } from "./state.js";
 import { Toolbook } from "./toolbook.js";
 import { Callers } from "./view/callers.js";
@@ -15,6 +16,7 @@ import { Composer } from "./view/composer.js";
 import { find } from "./view/dom.js";
 import { LinesView } from "./view/lines.js";
 import { Orb } from "./view/orb.js";
+import { SheetView } from "./view/sheet.js";
 import { Stage } from "./view/stage.js";
 import { ToolsView } from "./view/tools.js";
 
@@ -45,7 +47,12 @@ const speaker = new Speaker(boot.worklets.playback, find("voice", HTMLAudioEleme
     if (blocked !== store.model.soundBlocked) store.dispatch({ type: "sound.blocked", blocked });
   },
 });
-const call = new Call({ store, link, microphone, speaker });
+const search = new WebSearch({
+  ask: (query, signal) => api.search(query, signal),
+  send: (event) => link.send(event),
+  emit: (event) => store.dispatch(event),
+});
+const call = new Call({ store, link, microphone, speaker, search: boot.web_search ? search : null });
 
 const stage = new Stage({
   pressMicrophone: () => void call.pressMicrophone(),
@@ -59,6 +66,7 @@ const composer = new Composer((text) => {
   render();
   lines.toEnd();
 });
+const sheet = new SheetView((nonce, answer) => call.confirm(nonce, answer));
 const callers = new Callers(boot, (phone) => void call.switchCaller(phone));
 
 let scheduled = false;
@@ -73,9 +81,10 @@ function render() {
   composer.render(model);
   callers.render(model);
   lines.render(model, now);
+  sheet.render(model, now);
   orb.show(phaseOf(model.call));
   clearTimeout(tick);
-  if (model.call.turn.tools.length || noticeOf(model)?.until != null) tick = setTimeout(render, TICK_MS);
+  if (model.call.turn.tools.length || model.sheets.length || noticeOf(model)?.until != null) tick = setTimeout(render, TICK_MS);
 }
 
 /** Once a frame; a hidden page draws no frames, and need not be drawn until it is seen. */

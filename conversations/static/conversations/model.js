@@ -2,6 +2,7 @@
 
 import { stepChips } from "./chips.js";
 import { catchUp, countCallers } from "./history.js";
+import { stepSheets } from "./sheets.js";
 import { FIRST_CALL, step } from "./state.js";
 import { stepLines } from "./transcript.js";
 
@@ -11,6 +12,7 @@ import { stepLines } from "./transcript.js";
  * @property {import("./state.js").Call} call
  * @property {import("./transcript.js").Lines} lines
  * @property {import("./chips.js").Chips} chips
+ * @property {import("./sheets.js").Sheets} sheets
  * @property {import("./history.js").Known} known
  * @property {string} caller name, empty while unknown
  * @property {import("./types.js").Problem | null} problem the server cannot be talked to
@@ -26,6 +28,7 @@ export const FIRST = {
   call: FIRST_CALL,
   lines: [],
   chips: {},
+  sheets: [],
   known: { turns: 0, callers: 0 },
   caller: "",
   problem: null,
@@ -91,6 +94,7 @@ export function stepModel(model, event) {
     call: step(model.call, event),
     lines: stepLines(model.lines, event),
     chips: stepChips(model.chips, event),
+    sheets: stepSheets(model.sheets, event),
   };
   return { ...moved, ...CHANGES[event.type]?.(moved, event) };
 }

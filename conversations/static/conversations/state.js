@@ -95,6 +95,7 @@ const TURN = {
     tools: without(turn.tools, id),
     awaiting: turn.awaiting && code !== "cancelled" && code !== "stale",
   }),
+  "sheet.opened": () => ({ awaiting: true }),
   "sound.playing": (_turn, { playing }) => ({ playing }),
   trouble: () => ({ awaiting: false }),
   stopped: () => ({ awaiting: false, responses: [], tools: [] }),

@@ -8,6 +8,7 @@ const ENGLISH = {
   "phase.hearing": "Hearing you",
   "phase.thinking": "Thinking",
   "phase.looking": "Looking it up",
+  "phase.asking": "May I?",
   "phase.speaking": "Speaking",
   "phase.muted": "Muted",
   "phase.reconnecting": "Reconnecting",
@@ -21,6 +22,7 @@ const ENGLISH = {
   "hint.hearing": "Go on, I am listening.",
   "hint.thinking": "Press Stop if this is not what you wanted.",
   "hint.looking": "{tool}",
+  "hint.asking": "Answer with a tap on the sheet.",
   "hint.speaking": "Speak to interrupt, or press Stop.",
   "hint.speaking_alone": "Press Stop to end the answer.",
   "hint.muted": "Vocero does not hear you now.",
@@ -76,9 +78,14 @@ const ENGLISH = {
   "closed.capacity": "Vocero is busy right now. It will try again by itself.",
   "closed.speech_down": "The speech service cannot be reached. What you typed is kept.",
 
+  "sheet.left": "{time} left",
+  "sheet.over": "The time for this is over.",
+  "search.label": "Searching the web",
+
   "trouble.general": "Something went wrong. Please try again.",
   "trouble.not_understood": "That was not understood. Say it again, or type it.",
   "trouble.stt_unavailable": "Speech cannot be understood here at the moment. Please type your question.",
+  "trouble.too_late": "That tap came too late.",
   "trouble.history": "Earlier lines of this conversation could not be loaded.",
   "trouble.tools": "The data cannot be reached at the moment, so answers may be missing.",
   "speech.lost": "The speech service was lost. Vocero connects again by itself.",
@@ -126,6 +133,8 @@ const ENGLISH = {
   "tool.connection_lost": "The connection was lost.",
   "tool.cancelled": "Cancelled.",
   "tool.stale": "No longer needed.",
+  "tool.search_failed": "The web cannot be searched at the moment.",
+  "tool.search_limited": "That were many searches. Wait a moment.",
 
   "caller.anonymous": "No caller",
 

@@ -11,6 +11,7 @@
  * @property {{capture: string, playback: string}} worklets
  * @property {string} mode where the tools live: `mcp`, `apipilot` or `plain`
  * @property {string} realtime_path
+ * @property {boolean} web_search whether this page may search the web
  * @property {string} csrf_cookie
  */
 
@@ -66,6 +67,18 @@
  */
 
 /**
+ * What the caller is asked to confirm.
+ * @typedef {object} Sheet
+ * @property {string} nonce
+ * @property {string} label of the tool
+ * @property {{label: string, value: string}[]} summary of what it would do
+ * @property {number} openedAt ms of the page's clock
+ * @property {number} endsAt
+ *
+ * @typedef {{title: string, url: string, snippet: string}} PageFound a page of the web
+ */
+
+/**
  * Everything that can happen, from the server (see events.js), the devices and the person.
  * @typedef {(
  *   | {type: "link.starting", newCaller: boolean}
@@ -104,6 +117,10 @@
  *   | {type: "tool.progress", id: string, progress: number | null, message: string}
  *   | {type: "tool.completed", id: string, name: string, durationMs: number, sources: string[]}
  *   | {type: "tool.failed", id: string, name: string, code: string, message: string, ref: string}
+ *   | {type: "sheet.opened", sheet: Sheet}
+ *   | {type: "sheet.closed", nonce: string, reason: string}
+ *   | {type: "sheet.answered", nonce: string}
+ *   | {type: "page.called", id: string, name: string, arguments: string, at: number}
  *   | {type: "typed", id: string, text: string}
  *   | {type: "typed.sent", id: string}
  *   | {type: "typed.failed", id: string}

@@ -37,6 +37,7 @@ BOOT = {
     },
     "mode": "mcp",
     "realtime_path": "/v1/realtime",
+    "web_search": False,
     "csrf_cookie": "csrftoken",
 }
 POLICY = "; ".join(f"{name} {' '.join(sources)}" for name, sources in PAGES.items())

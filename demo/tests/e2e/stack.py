@@ -20,6 +20,7 @@ from demo.aquaportal.testing import RunningPortal, running_portal
 from demo.run import OPERATOR, Ports, Secrets, free_ports, server_environment
 from demo.search.testing import KEY, RunningSearch, running_search
 from demo.speech import testing as speech
+from demo.speech.engine import Engine
 
 ROOT = Path(__file__).resolve().parents[3]
 CHROMIUM = next((p for p in ("/usr/bin/chromium", "/usr/bin/chromium-browser") if Path(p).exists()), "")
@@ -62,9 +63,14 @@ class Stack:
 
 
 @contextmanager
-def running_stack(folder: Path, mode: str = "mcp", **settings: str) -> Iterator[Stack]:
-    """Everything on free loopback ports, with a database of its own; `settings` override the demo's."""
-    with PORTALS[mode]() as portal, running_search() as web, speech.running() as ears:
+def running_stack(
+    folder: Path, mode: str = "mcp", engine: Engine | None = None, **settings: str
+) -> Iterator[Stack]:
+    """Everything on free loopback ports, with a database of its own; `settings` override the demo's.
+
+    Without an `engine` the speech service has its models.
+    """
+    with PORTALS[mode]() as portal, running_search() as web, speech.running(engine) as ears:
         (port,) = free_ports(1)
         password, var = "a-password-for-tests", folder / "var"
         (var / "demo").mkdir(parents=True)

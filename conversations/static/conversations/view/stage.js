@@ -20,6 +20,7 @@ import { find, write } from "./dom.js";
  */
 function wording(model, phase) {
   const { turn, microphone } = model.call;
+  if (phase === "thinking" && model.sheets.length) return { word: say("phase.asking"), hint: say("hint.asking") };
   if (phase === "thinking" && turn.tools.length) {
     const label = model.chips[turn.tools[turn.tools.length - 1]]?.label ?? "";
     return { word: say("phase.looking"), hint: label };
