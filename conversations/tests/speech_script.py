@@ -163,6 +163,15 @@ REACTIONS = {
 }
 
 
+def told(line):
+    """What the model was told of tools, in order: outputs of native calls, and messages of marker calls."""
+    items = [event["item"] for event in line.sent_of("conversation.item.create")]
+    texts = [
+        item.get("output") or "".join(part["text"] for part in item.get("content", ())) for item in items
+    ]
+    return [text for text in texts if text.startswith(("[Reference data", '{"error"'))]
+
+
 class SocketLine(Line):
     """A connection over a real socket."""
 
