@@ -61,9 +61,15 @@ class Retrieve:
 
 @dataclass(frozen=True, slots=True)
 class Show:
-    """Pass the service's event on as it is."""
+    """Pass the service's event on as it is; of sound no more need pass than the browser takes."""
 
     frame: str
+    is_audio: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DropSound:
+    """The caller stopped playback: sound that the browser has not got yet is not to be heard."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +167,7 @@ Effect = (
     | Truncate
     | Retrieve
     | Show
+    | DropSound
     | ShowDelta
     | ShowCut
     | Tell

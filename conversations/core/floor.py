@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
 
-from conversations.core.effects import ClearTimer, Effect, Keep, Redeclare, SendItem, Tell
+from conversations.core.effects import ClearTimer, DropSound, Effect, Keep, Redeclare, SendItem, Tell
 from conversations.core.events import ToolsOffered
 from conversations.core.generation import Generation
 from conversations.core.hearing import HEARING, Hearing
@@ -107,7 +107,7 @@ class Floor:
         cut = [self.turn] if self.turn is not None and self.turn.cut(now) else []
         if self.turn is not None:
             self.turn.begin_again()
-        return [*self.responses.cancel(), *self.output.shut(), *self.hearing.cut(cut)]
+        return [*self.responses.cancel(), *self.output.shut(), DropSound(), *self.hearing.cut(cut)]
 
     def _cut_playback(self, turn: Turn | None, by_caller: bool, now: float) -> list[Effect]:
         """A caller who goes on stops playback, which runs behind the service; else what was sent is heard."""
@@ -115,7 +115,9 @@ class Floor:
         if by_caller and self.past:
             playing.append(self.past[-1])
         cut = [one for one in playing if one.cut(now if by_caller else math.inf)]
-        return self.hearing.cut([one for one in cut if by_caller and one.unheard()])
+        if not by_caller:
+            return []
+        return [DropSound(), *self.hearing.cut([one for one in cut if one.unheard()])]
 
     def close(self, outcome: str, now: float, code: str = "", ref: str = "") -> list[Effect]:
         """The turn, if one has the floor, ends."""

@@ -307,4 +307,4 @@ class Gate:
     def _sounded(self, event: AudioDelta) -> Effect:
         self.spoken.sounded((event.item_id, event.content_index), event.milliseconds)
         self._perceived = self._perceived or event.milliseconds > 0
-        return Show(event.frame)
+        return Show(event.frame, is_audio=True)

@@ -17,11 +17,17 @@ MISSED = 64
 class Browser:
     """`show` never waits; `serve` sends to the socket that is there.
 
-    `too_slow` is told when that does not read.
+    `too_slow` is told when that does not read, `sound_lost` once when it reads too slowly for sound.
     """
 
-    def __init__(self, send: Callable[[str], Awaitable[None]], too_slow: Callable[[], None]) -> None:
-        self._send, self._too_slow = send, too_slow
+    def __init__(
+        self,
+        send: Callable[[str], Awaitable[None]],
+        too_slow: Callable[[], None],
+        sound_lost: Callable[[], None],
+    ) -> None:
+        self._send, self._too_slow, self._sound_lost = send, too_slow, sound_lost
+        self._complete = True
         self._outbox = Outbox(TO_BROWSER)
         self._missed: deque[str] = deque(maxlen=MISSED)
         self._here = True
@@ -34,13 +40,24 @@ class Browser:
         elif not self._outbox.put(frame):
             self._too_slow()
 
+    def sound(self, frame: str) -> None:
+        """A piece of sound, which a browser that reads too slowly does not get."""
+        if not self._here or self._outbox.put(frame, is_audio=True) or not self._complete:
+            return
+        self._complete = False
+        self._sound_lost()
+
+    def hush(self) -> None:
+        """Sound that is still on its way is not to be heard any more."""
+        self._outbox.drop_audio()
+
     def leave(self) -> None:
         """The socket is gone, with everything that was on its way."""
         self._here, self._outbox = False, Outbox(TO_BROWSER)
 
     def come(self) -> None:
         """There is a new socket; `serve` is to begin anew for it."""
-        self._here = True
+        self._here = self._complete = True
 
     def catch_up(self) -> None:
         """What is kept is shown now."""

@@ -1,11 +1,17 @@
-"""Frames on their way to one peer: in order, bounded in bytes, sent by one task."""
+"""Frames on their way to one peer: bounded in bytes, sent by one task; sound gives way to everything else."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import sys
 from collections import deque
 from collections.abc import Awaitable, Callable
+
+# What a frame costs beside its text, so that a flood of tiny ones is bounded too.
+FRAME_COST = 64
+# This part of the room is never taken by sound.
+ROOM_BESIDE_AUDIO = 8
 
 
 class Outbox:
@@ -13,24 +19,40 @@ class Outbox:
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._frames: deque[str] = deque()
-        self._size = 0
+        self._ahead: deque[tuple[str, bool]] = deque()
+        self._frames: deque[tuple[str, bool]] = deque()
+        self.size = 0
+        self._sounds = 0
         self._filled = asyncio.Event()
         self._empty = asyncio.Event()
         self._empty.set()
 
-    def put(self, frame: str, beyond: int = 0) -> bool:
+    def put(self, frame: str, is_audio: bool = False, ahead: bool = False) -> bool:
         """False when the peer is too slow to take it: the frame is not kept.
 
-        A frame that matters more than others may go so many bytes `beyond` the limit.
+        Where there is no room, sound that waits is dropped for a frame that is none. With `ahead` it goes out
+        before all that waits and was not put so.
         """
-        if self._size + self._cost(frame) > self._limit + beyond:
+        cost = self._cost(frame)
+        limit = self._limit - self._limit // ROOM_BESIDE_AUDIO if is_audio else self._limit
+        if self.size + cost > limit and not is_audio:
+            self.drop_audio()
+        if self.size + cost > limit:
             return False
-        self._frames.append(frame)
-        self._size += self._cost(frame)
+        (self._ahead if ahead and not is_audio else self._frames).append((frame, is_audio))
+        self.size += cost
+        self._sounds += is_audio
         self._empty.clear()
         self._filled.set()
         return True
+
+    def drop_audio(self) -> None:
+        """Sound that waits is not to be heard any more."""
+        if not self._sounds:
+            return
+        self._sounds = 0
+        self._frames = deque((frame, is_audio) for frame, is_audio in self._frames if not is_audio)
+        self.size = sum(self._cost(frame) for frame, _ in (*self._ahead, *self._frames))
 
     async def emptied(self, seconds: float) -> None:
         """Waits until everything is sent, at most so long."""
@@ -42,13 +64,14 @@ class Outbox:
         """Sends every frame in order; what `send` raises ends it."""
         while True:
             await self._filled.wait()
-            while self._frames:
-                frame = self._frames.popleft()
-                self._size -= self._cost(frame)
+            while waiting := self._ahead or self._frames:
+                frame, is_audio = waiting.popleft()
+                self.size -= self._cost(frame)
+                self._sounds -= is_audio
                 await send(frame)
             self._filled.clear()
             self._empty.set()
 
     def _cost(self, frame: str) -> int:
-        """Its size; a huge one is no reason to call its peer slow, while two of them would be."""
-        return min(len(frame), self._limit // 2 + 1)
+        """Its bytes; a huge one is no reason to call its peer slow, while two of them would be."""
+        return min(sys.getsizeof(frame) + FRAME_COST, self._limit // 2 + 1)

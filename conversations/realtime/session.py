@@ -49,7 +49,7 @@ class Session:
     def __init__(self, call: Call, ports: Ports) -> None:
         self._call, self._ports = call, ports
         self._ended: asyncio.Future[Ending] = asyncio.get_running_loop().create_future()
-        self._browser = Browser(ports.send, self._too_slow)
+        self._browser = Browser(ports.send, self._too_slow, self._sound_lost)
         self._showing: asyncio.Task[None] | None = None
         self._extras = call.extras
         self._created: Mapping[str, Any] = {}
@@ -190,6 +190,10 @@ class Session:
         if not self._ports.hold(endings.TOO_SLOW):
             self.end(endings.TOO_SLOW)
 
+    def _sound_lost(self) -> None:
+        log.warning("browser.too_slow", conversation=self._call.conversation_id)
+        self.tell("error", {"code": endings.TOO_SLOW.error, "message": endings.TOO_SLOW.message})
+
     # ---- the speech service
 
     async def _serve(self) -> None:
@@ -270,8 +274,10 @@ class Session:
 
     def _perform(self, effect: fx.Effect) -> None:
         match effect:
-            case fx.Show(frame):
-                self._show(frame)
+            case fx.Show(frame, is_audio):
+                (self._browser.sound if is_audio else self._show)(frame)
+            case fx.DropSound():
+                self._browser.hush()
             case fx.ShowDelta() | fx.ShowCut():
                 self._show(shown.frame(effect, self._ports.new_id("event")))
             case fx.Tell(name) | fx.Command(name):
@@ -284,7 +290,8 @@ class Session:
             case _:
                 upstream = self._upstream
                 bare = upstream.declaration.instructions("") if upstream.selection == "marker" else None
-                upstream.put(wire.encode(effect, self._ports.new_id("event"), bare))
+                ahead = isinstance(effect, fx.CancelResponse | fx.Truncate)
+                upstream.put(wire.encode(effect, self._ports.new_id("event"), bare), ahead=ahead)
 
     def _perform_here(
         self, effect: fx.RunTool | fx.CancelTool | fx.Keep | fx.SetTimer | fx.ClearTimer

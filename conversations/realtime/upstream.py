@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Protocol
 
 import structlog
@@ -23,8 +24,8 @@ from tools.naming import alias
 log = structlog.get_logger(__name__)
 
 TO_SERVICE = 4 * 1024 * 1024
-# What is no audio may still go out when audio has filled the rest.
-BEYOND = 1024 * 1024
+# A service that takes so many seconds for one frame is not there any more.
+SEND_LIMIT = 10.0
 # Updates whose answers are waited for; where more are asked for, the oldest is answered from what is known.
 UPDATES = 16
 RETRIES = (0.5, 1.0, 2.0, 4.0)
@@ -100,8 +101,8 @@ class Upstream:
         """Whether a session is open and knows what it must."""
         return self._outbox is not None
 
-    def put(self, frame: str, is_audio: bool = False) -> None:
-        """Sends a frame, in order; nothing waits.
+    def put(self, frame: str, is_audio: bool = False, ahead: bool = False) -> None:
+        """Sends a frame, in order, or `ahead` of the others; nothing waits.
 
         Audio that a service is too slow to take is dropped; where nothing else fits either, the session is
         lost.
@@ -109,7 +110,7 @@ class Upstream:
         if self._outbox is None:
             return
         spoken = frame if is_audio else self._in_dialect(frame)
-        if spoken is None or self._outbox.put(spoken, 0 if is_audio else BEYOND):
+        if spoken is None or self._outbox.put(spoken, is_audio, ahead):
             return
         if not self._overflowed:
             log.warning("speech.too_slow", conversation=self._line.conversation_id)
@@ -214,7 +215,7 @@ class Upstream:
         interpreter = self._interpreter = running.opened.interpreter
         self._recognised = False
         self._upstream_id = self._record(running.opened.selection)
-        sender = self._sender = asyncio.create_task(outbox.drain(connection.send))
+        sender = self._sender = asyncio.create_task(outbox.drain(partial(_send_in_time, connection)))
         reader = asyncio.create_task(self._read(connection, interpreter))
         rotation = asyncio.create_task(self._successor(running))
         reason = "closed"
@@ -362,6 +363,14 @@ class Upstream:
         )
         log.info("speech.opened", conversation=line.conversation_id, selection=selection)
         return upstream_id
+
+
+async def _send_in_time(connection: Connection, frame: str) -> None:
+    try:
+        async with asyncio.timeout(SEND_LIMIT):
+            await connection.send(frame)
+    except TimeoutError as error:
+        raise SpeechUnavailable("not read") from error
 
 
 async def _close(connection: Connection, rotation: asyncio.Task[Running]) -> None:

@@ -73,6 +73,7 @@ class Play:
         self.now = 1_000.0
         self.sent, self.seen, self.told = [], [], []
         self.rows = Rows()
+        self.drops = 0
         self.running, self.cancelled, self.timers = {}, [], {}
         self.numbers = ga.Numbers()
         self._coming = deque()
@@ -119,6 +120,8 @@ class Play:
             case fx.RunTool(call_id, opened=opened):
                 self.rows.keep(opened)
                 self.running[call_id] = effect
+            case fx.DropSound():
+                self.drops += 1
             case fx.CancelTool(call_id):
                 self.cancelled.append(call_id)
             case fx.Keep(record):

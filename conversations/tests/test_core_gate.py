@@ -312,4 +312,4 @@ def test_nothing_of_a_superseded_response_passes(play):
     play.sounds(R)
     play.wrote(R, "It is < warm.")
     play.wait(1.5)
-    assert play.seen == []
+    assert_nothing_shown(play)

@@ -161,9 +161,8 @@ def test_what_was_sent_is_heard_where_the_caller_did_not_stop_it(play):
 
 def test_parts_of_one_item_are_each_counted(play):
     for index, text in enumerate(("One two. ", "Three four.")):
-        place = {**play.place(R), "content_index": index}
-        play.service({"type": "response.output_audio_transcript.delta", **place, "delta": text})
-        play.service({"type": "response.output_audio.delta", **place, "delta": "A" * 64_000})
+        play.happens(e.TextDelta(R, ITEM, index, text, '{"type": "text"}', spoken=True))
+        play.happens(e.AudioDelta(R, ITEM, index, 1_000, '{"type": "audio"}'))
     play.happens(e.Played(ITEM, 1_000, 0), e.Played(ITEM, 500, 1))
     play.begins_to_speak()
     assert heard(play) == "One two. Three"
