@@ -73,6 +73,7 @@ def logging_config(level: str) -> dict[str, Any]:
         "loggers": {
             # These write whole frames and headers at DEBUG: audio, arguments and credentials.
             "websockets": {"level": "INFO"},
+            "picows": {"level": "CRITICAL"},
             "httpx2": {"level": "WARNING"},
             "httpcore2": {"level": "WARNING"},
             # It quotes a body that it cannot read in the traceback of an ERROR: a tool's result.

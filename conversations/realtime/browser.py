@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable
 
 from conversations.realtime.outbox import Outbox
+from conversations.realtime.stall import Stall
 
 TO_BROWSER = 4 * 1024 * 1024
 SEND_LIMIT = 10.0
@@ -68,15 +68,18 @@ class Browser:
 
     async def serve(self) -> None:
         """Sends every frame in order, each within its time limit, until it is cancelled."""
-        await self._outbox.drain(self._send_in_time)
+        stall = Stall(SEND_LIMIT, self._too_slow)
+
+        async def send(frame: str) -> None:
+            stall.begins()
+            await self._send(frame)
+            stall.ends()
+
+        try:
+            await self._outbox.drain(send)
+        finally:
+            stall.close()
 
     async def emptied(self, seconds: float) -> None:
         """Waits until everything is sent, at most so long."""
         await self._outbox.emptied(seconds)
-
-    async def _send_in_time(self, frame: str) -> None:
-        try:
-            async with asyncio.timeout(SEND_LIMIT):
-                await self._send(frame)
-        except TimeoutError:
-            self._too_slow()

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 from urllib.parse import parse_qs
 
 import structlog
-from channels.consumer import get_handler_name
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.conf import settings
 from django.http import parse_cookie
@@ -23,21 +22,36 @@ LEAVE_LIMIT = 8.0
 SUBPROTOCOL = "realtime"
 SECRET_SUBPROTOCOL = "openai-insecure-api-key."  # noqa: S105  (the prefix that OpenAI's clients use)
 
+Receive = Callable[[], Awaitable[Mapping[str, Any]]]
+Send = Callable[[Mapping[str, Any]], Awaitable[None]]
+
 _live: set[asyncio.Task[None]] = set()
 
 
 class RelayConsumer(AsyncWebsocketConsumer):
-    """Thin on purpose: `receive` only hands over, since nothing else is dispatched while it waits."""
+    """Thin on purpose: a frame is only handed over, since no other message is read while it waits."""
 
-    # No channel of its own: one that cannot be made, because Redis is away, would refuse the socket.
-    channel_layer_alias = ""
     visit: Visit | None = None
     owner: asyncio.Task[None] | None = None
 
-    async def dispatch(self, message: Mapping[str, Any]) -> None:
-        # Channels hops to a thread before each message to close old database connections; nothing here
-        # touches the database, and the hop lets one slow query delay the audio of every call.
-        await getattr(self, get_handler_name(message))(message)
+    async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
+        """The life of one socket.
+
+        Channels' own loop makes a task for each message, and hops to a thread before it to close old database
+        connections: nothing here touches the database, and the hop lets one slow query delay every call.
+        """
+        self.scope, self.base_send = scope, send
+        while True:
+            message = await receive()
+            match message["type"]:
+                case "websocket.receive":
+                    if self.visit is not None:
+                        self.visit.receive(message.get("text") or "")
+                case "websocket.connect":
+                    await self.connect()
+                case "websocket.disconnect":
+                    await self.disconnect(message["code"])
+                    return
 
     async def connect(self) -> None:
         headers = _headers(self.scope)
@@ -54,10 +68,6 @@ class RelayConsumer(AsyncWebsocketConsumer):
         _live.add(self.owner)
         self.owner.add_done_callback(_live.discard)
 
-    async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
-        if self.visit is not None:
-            self.visit.receive(text_data if text_data is not None else "")
-
     async def disconnect(self, code: int) -> None:
         if self.visit is not None and self.owner is not None:
             self.visit.leave(code)
@@ -65,7 +75,7 @@ class RelayConsumer(AsyncWebsocketConsumer):
             await asyncio.wait({self.owner}, timeout=LEAVE_LIMIT)
 
     async def _send_text(self, frame: str) -> None:
-        await self.send(text_data=frame)
+        await self.base_send({"type": "websocket.send", "text": frame})
 
     async def _close_code(self, code: int) -> None:
         await self.close(code=code)

@@ -14,11 +14,19 @@ FRAME_COST = 64
 ROOM_BESIDE_AUDIO = 8
 
 
-class Outbox:
-    """`put` never waits; `drain` sends until it is cancelled or the peer is gone."""
+def never(_frame: str) -> bool:
+    """The `offer` of a peer to whom nothing can be sent without waiting."""
+    return False
 
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
+
+class Outbox:
+    """`put` never waits; `drain` sends until it is cancelled or the peer is gone.
+
+    `offer` sends a frame at once where it can: then nothing is kept, and no task is woken.
+    """
+
+    def __init__(self, limit: int, offer: Callable[[str], bool] = never) -> None:
+        self._limit, self._offer = limit, offer
         self._ahead: deque[tuple[str, bool]] = deque()
         self._frames: deque[tuple[str, bool]] = deque()
         self.size = 0
@@ -33,6 +41,8 @@ class Outbox:
         Where there is no room, sound that waits is dropped for a frame that is none. With `ahead` it goes out
         before all that waits and was not put so.
         """
+        if self._empty.is_set() and self._offer(frame):
+            return True
         cost = self._cost(frame)
         limit = self._limit - self._limit // ROOM_BESIDE_AUDIO if is_audio else self._limit
         if self.size + cost > limit and not is_audio:

@@ -211,12 +211,13 @@ class Upstream:
 
     async def _relay(self, running: Running) -> Running:
         """One session, from the moment it is ready to its end: its successor, or SpeechUnavailable."""
-        connection, outbox = running.connection, Outbox(TO_SERVICE)
+        connection = running.connection
+        outbox = Outbox(TO_SERVICE, connection.offer)
         interpreter = self._interpreter = running.opened.interpreter
         self._recognised = False
         self._upstream_id = self._record(running.opened.selection)
         sender = self._sender = asyncio.create_task(outbox.drain(partial(_send_in_time, connection)))
-        reader = asyncio.create_task(self._read(connection, interpreter))
+        reader = asyncio.create_task(connection.read(partial(self._take, interpreter)))
         rotation = asyncio.create_task(self._successor(running))
         reason = "closed"
         try:
@@ -280,19 +281,19 @@ class Upstream:
         while self._line.now() < until and not self._listener.is_quiet():  # noqa: ASYNC110
             await asyncio.sleep(LOOK_EVERY)
 
-    async def _read(self, connection: Connection, interpreter: Interpreter) -> None:
-        while True:
-            found = interpreter.decode(await connection.receive())
-            if interpreter.certain:
-                self._recognise(interpreter)
-            for event in found:
-                if isinstance(event, wire.SessionUpdated):
-                    self._updated(event)
-                elif isinstance(event, ServiceError) and event.code == SESSION_EXPIRED:
-                    # It hangs up next; nothing that is sent from here on is answered.
-                    raise SpeechUnavailable(SESSION_EXPIRED)
-                elif not (isinstance(event, ServiceError) and self._refused(event.event_id)):
-                    self._listener.feed(event)
+    def _take(self, interpreter: Interpreter, frame: str) -> None:
+        """A frame of the service's; nothing waits. Raises SpeechUnavailable where it is the last one."""
+        found = interpreter.decode(frame)
+        if interpreter.certain:
+            self._recognise(interpreter)
+        for event in found:
+            if isinstance(event, wire.SessionUpdated):
+                self._updated(event)
+            elif isinstance(event, ServiceError) and event.code == SESSION_EXPIRED:
+                # It hangs up next; nothing that is sent from here on is answered.
+                raise SpeechUnavailable(SESSION_EXPIRED)
+            elif not (isinstance(event, ServiceError) and self._refused(event.event_id)):
+                self._listener.feed(event)
 
     def _recognise(self, interpreter: Interpreter) -> None:
         """Says once what the service speaks: as soon as that is certain, else at the session's end."""

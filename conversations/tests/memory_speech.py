@@ -31,6 +31,9 @@ class MemoryLine(Line):
         self.reads.set()
         self._out = asyncio.Queue()
 
+    def offer(self, _frame):
+        return False
+
     async def send(self, frame):
         await self.reads.wait()
         if self.closed.is_set():
@@ -43,6 +46,10 @@ class MemoryLine(Line):
             self._out.put_nowait(GONE)
             raise SpeechUnavailable("gone")
         return frame
+
+    async def read(self, take):
+        while True:
+            take(await self.receive())
 
     async def close(self):
         self.closed.set()

@@ -1,0 +1,1 @@
+"""The benchmarks that `make bench` runs; never imported by the product."""
