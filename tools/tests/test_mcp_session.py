@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from tools.contract import ToolFailure
-from tools.sources.mcp import McpSource, Patience, Server, patience, transport
+from tools.sources.mcp import McpSource, Patience, Server, patience, session, transport
 from tools.testing import TIMEOUT, a_caller, a_context
 from tools.tests import fault_server as faults
 from tools.tests.fault_server import fault_server
@@ -144,6 +144,17 @@ async def test_a_cancellation_that_the_server_does_not_take_holds_up_nothing(ope
             await asyncio.wait({slow})
             await server.seen("notifications/cancelled")
             assert await call(source, "get_report") == {"ok": True}
+
+
+async def test_a_server_that_does_not_take_the_goodbye_holds_up_no_closing(opened, monkeypatch):
+    monkeypatch.setattr(session, "CLOSE_SECONDS", 0.2)
+    async with fault_server(legacy=True) as server:
+        source = opened(server)
+        await source.open(a_caller())
+        server.fault, server.spoiled = faults.hang, ""
+        async with asyncio.timeout(2):
+            await source.aclose()
+        assert "mcp-session" not in {task.get_name() for task in asyncio.all_tasks()}
 
 
 async def test_abandoned_calls_hold_no_connection_for_long(opened, monkeypatch):

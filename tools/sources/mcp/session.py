@@ -107,6 +107,8 @@ class Session:
         except BaseException:
             await self.aclose()
             raise
+        # Not before whoever waited for it can use it.
+        self._postpone_close()
 
     @contextlib.contextmanager
     def in_use(self) -> Iterator[Client]:
@@ -167,7 +169,6 @@ class Session:
                 self._insists_on_streams = await _insists_on_streams(http, url, client.protocol_version)
             async with self._hearing_news(client):
                 self._client = client
-                self._postpone_close()
                 ready.set_result(None)
                 await self._stop.wait()
 
