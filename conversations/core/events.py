@@ -96,6 +96,7 @@ class Structure:
     """An event about the shape of a response: items and parts added or done.
 
     `of_call` says that it is about a function call; `name` is the picked tool where the event tells it.
+    `partial` says that it is a piece of the call's arguments, which `texts` hold whole at their end. Else
     `texts` are the assistant's words that the frame repeats. `after` is (hidden, visible): the item that the
     frame names as the one before, and the one that the browser knows.
     """
@@ -104,6 +105,7 @@ class Structure:
     item_id: str
     frame: str
     of_call: bool = False
+    partial: bool = False
     name: str = ""
     texts: tuple[Text, ...] = ()
     after: tuple[str, str | None] | None = None

@@ -148,8 +148,9 @@ class Gate:
         return self._shown(event)
 
     def give_up_waiting(self) -> Passed:
-        """The time limit ran out: audio that no text came with is speech; a half-read marker is not."""
-        if self._parser is not None and (self._parser.undecided or self._parser.shut):
+        """The time limit ran out: audio without text is speech; that of a half-read marker is not."""
+        parser = self._parser
+        if parser is not None and (parser.shut or (parser.undecided and not parser.faint)):
             self.cut = True
             self._drop_audio()
             return NOTHING

@@ -103,6 +103,11 @@ class MarkerParser:
         return self.inside or (self._read == self._speech and _looks_like_marker(self._held))
 
     @property
+    def faint(self) -> bool:
+        """Whether what is held are brackets only, which rather compare something than begin a marker."""
+        return self._read == self._speech and not self._held.strip("< \n\t")
+
+    @property
     def shut(self) -> bool:
         """Whether what is being read is not for the caller."""
         return self._read in (self._think, self._closed)

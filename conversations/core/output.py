@@ -7,7 +7,7 @@ from collections.abc import Mapping, Set
 from dataclasses import replace
 from typing import Any
 
-from conversations.core.effects import ClearTimer, Effect, SetTimer, Show, ShowCut, Tell
+from conversations.core.effects import ClearTimer, Effect, SetTimer, Show, ShowCut, ShowDelta, Tell
 from conversations.core.events import (
     AudioDelta,
     Committed,
@@ -20,7 +20,7 @@ from conversations.core.events import (
     TextDone,
 )
 from conversations.core.gate import NOTHING, Gate, Passed
-from conversations.core.markers import MarkerParser
+from conversations.core.markers import MarkerParser, neutralise
 from conversations.core.policy import Setup
 from conversations.core.recent import Recent
 from conversations.core.transcript import Key
@@ -160,7 +160,7 @@ class Output:
         shape = gate.again(Structure(event.response_id, "", event.frame, texts=event.texts))
         if isinstance(shape, ShowCut):
             return replace(shape, hidden=hidden)
-        return ShowCut(event.frame, gate.kept.whole(), hidden) if hidden else shape
+        return ShowCut(event.frame, gate.kept.whole(), hidden) if told else shape
 
     def echo(self, event: ItemEcho) -> Passed:
         """An item that the service repeats, by itself or because the browser asked."""
@@ -169,6 +169,8 @@ class Output:
             self.hide(event.item_id)
             return Passed((NOT_FOUND,)) if event.asked else NOTHING
         after = self._after(event.previous_item_id)
+        if event.kind == "function_call":
+            return Passed((ShowCut(event.frame, {}, after=after),))
         if event.role != "assistant":
             return Passed((_placed(event.frame, after),))
         response_id = self._response_of.get(event.item_id) or ""
@@ -234,7 +236,11 @@ class Output:
         if event.name and event.item_id:
             self._browsers.put(event.item_id, None)
         known = bool(event.name) or event.item_id in self._browsers
-        return Passed((Show(event.frame),)) if known and not gate.stale else NOTHING
+        if event.partial or not known or gate.stale:
+            return NOTHING
+        # A marker may be dealt out over the pieces of the arguments, so they pass whole, and disarmed.
+        pieces = [ShowDelta(event.frame, neutralise(text)) for _, _, text in event.texts if text]
+        return Passed((*pieces, ShowCut(event.frame, {})))
 
     def _after(self, item_id: str) -> tuple[str, str | None] | None:
         """What an item comes after, where the browser does not know the item that the service names."""

@@ -203,7 +203,9 @@ def page_session(session: Mapping[str, Any]) -> dict[str, Any]:
 
 def _page_tool(tool: Mapping[str, Any]) -> dict[str, Any]:
     """A function of the page's own; a service may know more fields, such as an address to call."""
-    kept = {name: tool[name] for name in ("type", "name", "parameters") if name in tool}
+    kept = {name: tool[name] for name in ("type", "name") if name in tool}
+    if "parameters" in tool:
+        kept["parameters"] = json.loads(neutralise(json.dumps(tool["parameters"], ensure_ascii=False)))
     if isinstance(tool.get("description"), str):
         kept["description"] = neutralise(tool["description"])
     return kept

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from conversations.core import effects as fx
+from conversations.core.markers import neutralise
 from conversations.realtime import shapes
 from conversations.realtime.wire import whole
 
@@ -70,7 +71,7 @@ def _with_delta(original: str, delta: str) -> str:
     event = whole(original)
     if event["type"].endswith(".done"):
         event["type"] = event["type"].removesuffix("done") + "delta"
-        for key in _RESPONSE_TEXTS:
+        for key in (*_RESPONSE_TEXTS, "arguments", "name"):
             event.pop(key, None)
     event["delta"] = delta
     return json.dumps(event, ensure_ascii=False)
@@ -92,6 +93,7 @@ def _cut(
         event["response"]["output"] = [item for item in spoken if item.get("content") != []]
     if isinstance(event.get("item"), dict):
         event["item"] = _cut_item(event["item"], kept)
+    event = _disarmed(event)
     place = (str(event.get("item_id") or ""), int(event.get("content_index") or 0))
     if isinstance(event.get("part"), dict):
         event["part"] = _cut_part(event["part"], kept.get(place, ""))
@@ -107,12 +109,18 @@ def _is_hidden(item: Mapping[str, Any], hidden: frozenset[str]) -> bool:
 
 def _cut_item(item: dict[str, Any], kept: Mapping[tuple[str, int], str]) -> dict[str, Any]:
     """The item with the words that passed; what the caller said is no secret."""
-    content = item.get("content")
+    item, content = _disarmed(item), item.get("content")
     if item.get("type") != "message" or item.get("role") == "user" or not isinstance(content, list):
         return item
     item_id = str(item.get("id") or "")
     parts = [_cut_part(part, kept.get((item_id, index), "")) for index, part in enumerate(content)]
     return {**item, "content": [part for part in parts if any(part.get(key) for key in _RESPONSE_TEXTS)]}
+
+
+def _disarmed(call: dict[str, Any]) -> dict[str, Any]:
+    """A call of the browser's own with arguments in which no marker stands."""
+    arguments = call.get("arguments")
+    return {**call, "arguments": neutralise(arguments)} if isinstance(arguments, str) else call
 
 
 def _cut_part(part: Any, text: str) -> dict[str, Any]:

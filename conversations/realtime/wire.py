@@ -227,8 +227,11 @@ def _output_item(event: dict[str, Any], frame: str) -> tuple[e.Event, ...]:
 
 def _call_arguments(event: dict[str, Any], frame: str) -> tuple[e.Event, ...]:
     name = event.get("name")
-    shape = e.Structure(*_place(event), frame, of_call=True, name=name if isinstance(name, str) else "")
-    if event["type"].endswith(".delta") or not isinstance(name, str):
+    partial, place = event["type"].endswith(".delta"), _place(event)
+    texts = () if partial else ((place[1], 0, str(event.get("arguments") or "")),)
+    known_as = name if isinstance(name, str) else ""
+    shape = e.Structure(*place, frame, of_call=True, partial=partial, name=known_as, texts=texts)
+    if partial or not isinstance(name, str):
         return (shape,)
     return (shape, _call(shape.response_id, {**event, "id": event.get("item_id")}))
 
