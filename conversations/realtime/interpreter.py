@@ -31,6 +31,7 @@ class Interpreter:
         self._new_id = new_id
         self._completion = Completion(new_id, bare=not self.certain)
         self._last_update = ""
+        self._modalities: list[str] | None = None
 
     # ---- from the service
 
@@ -103,14 +104,23 @@ class Interpreter:
     def encode(self, frame: str) -> str:
         """A client's frame as this service understands it."""
         name = wire.kind(frame)
-        if name == "response.create":
-            self._completion.asked()
-        if name != "session.update" and not self.dialect.flat:
+        settles = name in ("session.update", "response.create")
+        if not settles and not self.dialect.flat:
             return frame
-        event = wire.whole(frame)
-        if name == "session.update":
+        event = self._settled(wire.whole(frame)) if settles else wire.whole(frame)
+        return _text(beta.from_ga(event) if self.dialect.flat else event)
+
+    def _settled(self, event: dict[str, Any]) -> dict[str, Any]:
+        """A declaration, which is remembered, or a request, with what this service forgets of the session."""
+        if event["type"] == "session.update":
             self._last_update = event["event_id"]
-        return _text(beta.from_ga(event)) if self.dialect.flat else frame
+            self._modalities = event["session"].get("output_modalities")
+            return event
+        self._completion.asked()
+        # Sound goes without saying, and options discard an answer that was thought out beforehand.
+        if self.dialect.obeys_modalities or self._modalities in (None, ["audio"]):
+            return event
+        return {**event, "response": {"output_modalities": self._modalities, **event["response"]}}
 
     def instead(self, frame: str) -> e.Event | None:
         """What answers a client's frame that this service lacks; None for one that goes to the service."""

@@ -93,9 +93,11 @@ async def open_session(
 
     Raises SpeechUnavailable.
     """
-    created = await _answer(connection, {"session.created"}, CREATED_WAIT)
+    created = await _answer(connection, {"session.created", "error"}, CREATED_WAIT)
     if created is None:
         raise SpeechUnavailable("no session.created")
+    if created["type"] == "error":
+        raise SpeechUnavailable(wire.error_code(created))
     interpreter = Interpreter(_session(created), new_id)
     told = interpreter.session(_session(created))
     line = Line(connection, interpreter, new_id)
