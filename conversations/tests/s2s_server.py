@@ -1,9 +1,8 @@
-"""huggingface/speech-to-speech as it is, with models that a script stands in for: its own service, router,
-queues and handlers around an ear that hears loud and quiet, a mind that says what it is given, and a mouth
-that hums.
+"""huggingface/speech-to-speech as it is, around an ear, a mind and a mouth that a script stands in for.
 
-A program for the environment of requirements-s2s.txt. `POST /script` sets what is heard and said next,
-`GET /asked` tells what the mind was asked, `POST /drop` hangs up.
+Its own service, router, queues and handlers run; the ear hears loud and quiet, the mind says what it is given,
+the mouth hums. A program for the environment of requirements-s2s.txt. `POST /script` sets what is heard and
+said next, `GET /asked` tells what the mind was asked, `POST /drop` hangs up.
 """
 
 import argparse
