@@ -1,8 +1,8 @@
 """huggingface/speech-to-speech as it is, around an ear, a mind and a mouth that a script stands in for.
 
-Its own service, router, queues and handlers run; the ear hears loud and quiet, the mind says what it is given,
-the mouth hums. A program for the environment of requirements-s2s.txt. `POST /script` sets what is heard and
-said next, `GET /asked` tells what the mind was asked, `POST /drop` hangs up.
+Its own service, router, queues and handlers run; the ear hears loud and quiet, the mind says what it is
+given, the mouth hums. A program for the environment of requirements-s2s.txt. `POST /script` sets what is
+heard and said next, `GET /asked` tells what the mind was asked, `POST /drop` hangs up.
 """
 
 import argparse
