@@ -20,11 +20,12 @@ class Absence:
         floor.absent.add(BROWSER)
         return [ClearTimer(BROWSER_OUTPUT)]
 
-    def ends(self, now: float) -> list[Effect]:
+    def ends(self, has_sheets: bool, now: float) -> list[Effect]:
         """A browser is there: it learns what runs or waits for a tap; what was held back is asked for."""
         floor = self._floor
         floor.absent.discard(BROWSER)
-        effects = floor.tools.told_again(now)
+        refused = floor.tools.taps.meet(floor.turn, has_sheets, now)
+        effects = [*refused, *(floor.advance() if refused else []), *floor.tools.told_again(now)]
         if floor.turn is not None and floor.turn.awaits_browser:
             effects.append(SetTimer(BROWSER_OUTPUT, floor.setup.limits.browser_output))
         return [*effects, *floor.responses.go_on()]

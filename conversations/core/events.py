@@ -305,7 +305,9 @@ class BrowserLost:
 
 @dataclass(frozen=True, slots=True)
 class BrowserBack:
-    """A browser is there again."""
+    """A browser is there again; `has_sheets` says whether it can show what needs a tap."""
+
+    has_sheets: bool = True
 
 
 @dataclass(frozen=True, slots=True)

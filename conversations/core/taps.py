@@ -23,6 +23,7 @@ class Taps:
     def __init__(self, setup: Setup, run: Run, refuse: Refuse, answer: Answer) -> None:
         self.sheets = Sheets(setup)
         self._setup = setup
+        self._has_sheets = setup.has_sheets
         self._run, self._refuse, self._answer = run, refuse, answer
 
     @property
@@ -37,9 +38,18 @@ class Taps:
             effects = self._end(turn, picked, "invalid_arguments", now)
             picked.output = neutralise(problem) or picked.output
             return effects
-        if not self._setup.has_sheets:
+        if not self._has_sheets:
             return self._end(turn, picked, "confirmation_declined", now, "no_sheet")
         return self.sheets.open(picked, arguments, room, now)
+
+    def meet(self, turn: Turn | None, has_sheets: bool, now: float) -> list[Effect]:
+        """Another client is there. One that cannot show what waits for a tap cannot be asked either."""
+        self._has_sheets = has_sheets
+        effects: list[Effect] = []
+        for sheet in () if has_sheets else self.sheets:
+            effects.extend(self.sheets.withdraw(sheet, "declined"))
+            effects.extend(self._end(turn, sheet.picked, "confirmation_declined", now, "no_sheet"))
+        return effects
 
     def decide(self, turn: Turn | None, event: ConfirmAnswered, now: float) -> list[Effect]:
         """The caller tapped: exactly what the sheet showed runs, or is refused; on no open sheet nothing."""

@@ -62,7 +62,7 @@ class Machine:
             e.TimerFired: self._timer_fired,
             e.UpstreamLost: self._upstream_lost,
             e.BrowserLost: lambda _event, _now: absence.begins(),
-            e.BrowserBack: lambda _event, now: absence.ends(now),
+            e.BrowserBack: lambda event, now: absence.ends(event.has_sheets, now),
             e.Ended: self._end,
         }
 

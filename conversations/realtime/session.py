@@ -183,7 +183,7 @@ class Session:
         if self._machine is not None:
             self._show_session("session.created", self._created)
             self.tell("vocero.conversation.ready", ready(self._call, self._offer))
-            self.feed(e.BrowserBack())
+            self.feed(e.BrowserBack(extras))
             self._browser.catch_up()
 
     def _too_slow(self) -> None:

@@ -327,6 +327,29 @@ def test_a_sheet_outlives_the_speech_session_in_which_it_was_opened():
     assert "deleted" in play.messages[-1]
 
 
+def test_a_client_that_comes_without_sheets_cannot_be_asked_any_more():
+    play, sheet = a_sheet()
+    play.happens(e.BrowserLost(), e.BrowserBack(has_sheets=False))
+    assert play.withdrawn == [(sheet["nonce"], "declined")]
+    assert_answered(play, "call_1", "confirmation_declined")
+    assert_asked(play)
+    play.begins_response("second")
+    assert play.picks_deletion(8, "call_2", "second") is None
+    assert_call_closed(play, "failed", "confirmation_declined")
+
+
+def test_a_client_that_comes_back_is_shown_the_sheet_with_the_time_that_is_left():
+    play, sheet = a_sheet()
+    play.happens(e.BrowserLost())
+    play.wait(30)
+    play.look_away().happens(e.BrowserBack())
+    (again,) = play.sheets
+    assert {**again, "expires_in": 0} == {**sheet, "expires_in": 0}
+    assert again["expires_in"] == pytest.approx(TAP_LIMIT - 30, abs=0.1)
+    play.taps(again)
+    assert_tool_ran(play, DELETE)
+
+
 def test_after_a_stop_the_answer_to_what_was_said_over_the_sheet_is_not_heard():
     play, _ = a_sheet()
     play.begins_to_speak()

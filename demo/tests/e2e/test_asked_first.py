@@ -120,6 +120,16 @@ def test_a_reload_after_the_tap_shows_no_sheet_again_case_030(asking, page):
     assert len(asking.portal.calls("get_my_briefing")) == 1
 
 
+def test_a_page_that_is_left_with_an_open_sheet_runs_nothing(asking, page):
+    write(page, BRIEFING)
+    the_sheet(page)
+    page.reload()
+    log_shows(page, "Cancelled")
+    expect(page.locator("#sheet")).to_be_hidden()
+    assert asking.portal.calls("get_my_briefing") == []
+    assert last_call(asking)["code"] == "cancelled"
+
+
 def test_the_page_searches_the_web_and_shows_where_the_answer_comes_from(asking, page):
     write(page, "Search the web for the price of salmon.")
     log_shows(page, "seven euros ninety a kilo")
