@@ -114,6 +114,36 @@ async def test_progress_is_shown_now_and_then_in_the_fields_of_the_contract(ada,
         assert (event["total"], event["message"]) == (60, "Reading the sensors")
 
 
+TOLD = [({}, "cancelled"), ({"json_answers": True}, "outcome_unknown")]
+
+
+@pytest.mark.parametrize(
+    ("switches", "code"), TOLD, ids=["a server that streams", "a server that cannot be told"]
+)
+async def test_what_the_caller_talks_over_is_cancelled_or_of_unknown_outcome(
+    ada, speech, aquaportal, switches, code
+):
+    aquaportal.faults.switch(**switches)
+    aquaportal.faults.add("slow", times=1)
+    speech.replies += [Calls.one("get_metric_history", OXYGEN), Says("Yes?")]
+    async with ada.talks() as talk:
+        await talk.ready()
+        await talk.types("What is the oxygen level in cage four?")
+        await aquaportal.seen(lambda entry: entry.started)
+        await talk.types("Never mind.")
+        assert (await talk.shown("vocero.tool.failed"))["code"] == "cancelled"
+        await talk.shown(SPOKEN)
+
+        async def closed():
+            return [row for row in await rows(ToolCall) if row.status != "running"]
+
+        (row,) = await eventually(closed)
+    assert row.code == code
+    if code == "cancelled":
+        await aquaportal.seen(lambda entry: entry.cancelled)
+    assert talk.text() == "Yes?"
+
+
 @pytest.mark.parametrize("switches", [{}, {"legacy_only": True}], ids=["2026-07-28", "2025-11-25"])
 async def test_a_tool_that_is_withdrawn_in_a_call_is_declared_no_more_and_refused(
     ada, speech, aquaportal, switches

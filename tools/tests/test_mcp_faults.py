@@ -16,6 +16,7 @@ from tools.tests.mcp_server import mcp_server
 HUGE = b'{"jsonrpc": "2.0", "id": 1, "result": {"x": "' + b"a" * MAX_BODY + b'"}}'
 MANY = b'{"jsonrpc":"2.0","id":2,"result":{"a":[' + b"[]," * 60_000 + b"1]}}"
 DENSE = b'data: {"x":[' + b"[]," * 60_000 + b"1]}\n\n"
+A_HEADER_THAT_IS_NONE = {"type": "string", "x-mcp-header": "a b"}
 WRONG_SHAPE = {"content": "not a list", "resultType": "complete"}
 CALL_FAULTS = {
     "401": (faults.status(401), "unauthorized"),
@@ -127,6 +128,7 @@ async def test_an_odd_tool_costs_only_itself_case_052_070(legacy):
         "description": {"description": 5, "annotations": "x", "inputSchema": {"type": "object"}},
         "open": {"inputSchema": {}},
         "output": {"inputSchema": {"type": "object"}, "outputSchema": {"type": "string"}},
+        "header": {"inputSchema": {"type": "object", "properties": {"a": A_HEADER_THAT_IS_NONE}}},
     }
     listed = [{"name": name.replace(" ", "_"), **entry} for name, entry in odd.items()]
     async with fault_server(legacy=legacy) as server:
@@ -138,7 +140,7 @@ async def test_an_odd_tool_costs_only_itself_case_052_070(legacy):
         offer = await offer_of(source)
         await source.aclose()
     assert [tool.name for tool in offer.tools] == ["5", "description", "open", "output"]
-    assert [name for name, _ in offer.refused] == ["no_schema", "null", "text", "array", ""]
+    assert [name for name, _ in offer.refused] == ["no_schema", "null", "text", "array", "header", ""]
     assert offer.find("output").output_schema == {"type": "string"}
     assert offer.error == ""
 
@@ -191,6 +193,16 @@ async def test_a_redirect_is_never_followed_case_083_084_176(server, source, cod
             assert (await failure_of(source.call("get_report", {}, a_context()))).code == "unavailable"
         assert elsewhere.connections == 0
     assert {path for path, _, _ in server.requests} == {"/mcp"}
+
+
+async def test_the_operator_reads_where_a_redirect_wanted_to_lead(server, source, caplog):
+    caller = a_caller()
+    server.fault = faults.status(308, location=f"https://other.test/{caller.token}/mcp?key=secret")
+    failure = await failure_of(source.call("get_report", {}, a_context(caller)))
+    assert failure.message == "The server redirects elsewhere (HTTP 308), which is refused."
+    [record] = [record for record in caplog.records if "mcp.redirect_refused" in record.getMessage()]
+    assert "https://other.test/[hidden]/mcp" in record.getMessage()
+    assert "key=secret" not in caplog.text
 
 
 async def test_a_connection_dropped_while_idle_is_replaced_unnoticed_case_092(server, source):

@@ -7,9 +7,13 @@ from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import Any, Self
 
+import structlog
 from mcp.client import Transport
+from mcp.shared.inbound import find_invalid_x_mcp_header
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCResponse
+
+log = structlog.get_logger(__name__)
 
 # Where a mended entry keeps what the server declared, for whoever judges it.
 DECLARED = "vocero/declared"
@@ -68,6 +72,12 @@ def _mended(item: Item) -> Item:
 def _acceptable(tool: Any) -> dict[str, Any]:
     """The entry with what is used of it, what the SDK would refuse kept aside."""
     entry = tool if isinstance(tool, dict) else {}
+    if (reason := find_invalid_x_mcp_header(entry.get("inputSchema"))) is not None:
+        # The SDK would leave it out without a word; without a schema it is refused by name.
+        log.warning(
+            "mcp.header_annotation_invalid", tool=str(entry.get("name", ""))[:MAX_NAME], reason=reason
+        )
+        entry = {**entry, "inputSchema": None}
     declared = {"parameters": entry.get("inputSchema"), "output_schema": entry.get("outputSchema")}
     texts = {key: entry[key] for key in ("description", "title") if isinstance(entry.get(key), str)}
     schemas = {"inputSchema": {"type": "object"}} | {
