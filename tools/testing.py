@@ -65,6 +65,15 @@ async def run(offer: Offer, name: str, arguments: Any = "{}", room: int = ROOM, 
     return await executor.run(offer, name, arguments, a_context(**context), room)
 
 
+async def failure_of(attempt: Awaitable[Any]) -> ToolFailure:
+    """The ToolFailure in which an attempt ends."""
+    try:
+        await attempt
+    except ToolFailure as failure:
+        return failure
+    raise AssertionError("it did not fail")
+
+
 def reference_data(output: str) -> Any:
     """The JSON value of a successful output, whose first line is the label."""
     label, _, text = output.partition("\n")

@@ -117,9 +117,7 @@ async def test_progress_is_shown_now_and_then_in_the_fields_of_the_contract(ada,
 TOLD = [({}, "cancelled"), ({"json_answers": True}, "outcome_unknown")]
 
 
-@pytest.mark.parametrize(
-    ("switches", "code"), TOLD, ids=["a server that streams", "a server that cannot be told"]
-)
+@pytest.mark.parametrize(("switches", "code"), TOLD, ids=["streams", "JSON"])
 async def test_what_the_caller_talks_over_is_cancelled_or_of_unknown_outcome(
     ada, speech, aquaportal, switches, code
 ):

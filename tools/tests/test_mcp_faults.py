@@ -5,10 +5,9 @@ import logging
 
 import pytest
 
-from tools.contract import ToolFailure
 from tools.sources.mcp import McpSource, Patience, Server
 from tools.sources.mcp.transport import MAX_BODY
-from tools.testing import a_caller, a_context, offer_of
+from tools.testing import a_caller, a_context, failure_of, offer_of
 from tools.tests import fault_server as faults
 from tools.tests.fault_server import fault_server
 from tools.tests.mcp_server import mcp_server
@@ -73,12 +72,6 @@ async def source(server):
     opened = McpSource(Server(server.url, Patience(connect=1, discovery=1)))
     yield opened
     await opened.aclose()
-
-
-async def failure_of(attempt):
-    with pytest.raises(ToolFailure) as caught:
-        await attempt
-    return caught.value
 
 
 @pytest.mark.parametrize("name", CALL_FAULTS)

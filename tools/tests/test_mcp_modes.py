@@ -8,9 +8,8 @@ import pytest
 
 from demo.aquaportal.testing import running_portal
 from tools import catalog, sentences
-from tools.contract import ToolFailure
 from tools.sources.mcp import McpSource, Patience, Server
-from tools.testing import NOW, TIMEOUT, MemoryCache, a_caller, a_context, run
+from tools.testing import NOW, TIMEOUT, MemoryCache, a_caller, a_context, failure_of, run
 
 ADMINISTRATOR = "+34600000001"
 OXYGEN = {"request": {"metric": "oxygen", "cage_number": 4}}
@@ -115,12 +114,6 @@ async def call(source, caller):
 async def offer(source, caller):
     """What the portal offers to the caller."""
     return await catalog.discover([source], caller, None, MemoryCache(), NOW)
-
-
-async def failure_of(attempt):
-    with pytest.raises(ToolFailure) as caught:
-        await attempt
-    return caught.value
 
 
 async def test_it_lists_and_answers_with_the_data_that_it_has(source, caller, call):
