@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
 from typing import Any
 
 App = Callable[[Any, Any, Any], Awaitable[None]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
+Stop = Callable[[], Coroutine[Any, Any, None]]
 
 # Above what Vocero takes from a client, so that it can say so before it closes.
 RECEIVE_LIMIT = 2 * 1024 * 1024
@@ -16,14 +17,31 @@ RECEIVE_LIMIT = 2 * 1024 * 1024
 _FAILED = 1011
 
 
-def mended(app: App) -> App:
-    """The application, with what its WebSockets miss where Daphne serves them."""
+def mended(app: App, stop: Stop) -> App:
+    """The application, with what its WebSockets miss where Daphne serves them; `stop` ends what runs."""
+    announced = False
 
     async def served(scope: Any, receive: Any, send: Any) -> None:
+        nonlocal announced
         protocol = _protocol(send) if scope["type"] == "websocket" else None
+        if protocol is not None and not announced:
+            announced = True
+            _before_shutdown(stop)
         await app(scope, receive, send if protocol is None else _Sender(protocol, send))
 
     return served
+
+
+def _before_shutdown(stop: Stop) -> None:
+    """Daphne knows no lifespan; its reactor waits for what is due before it stops."""
+    # Only a process of Daphne's has a reactor, and importing it makes one.
+    from twisted.internet import defer, reactor  # noqa: PLC0415
+
+    def stopped() -> Any:
+        return defer.Deferred.fromFuture(asyncio.ensure_future(stop()))
+
+    running: Any = reactor
+    running.addSystemEventTrigger("before", "shutdown", stopped)
 
 
 def _protocol(send: Any) -> Any:

@@ -104,8 +104,13 @@ async def test_an_answer_waits_for_the_browser_and_is_not_said_to_nobody(person,
         await slow_tool(first, speech, aquaportal)
         first.reset()
     await is_held(person)
-    aquaportal.faults.release()
-    await eventually(lambda: rows(ToolCall, status="completed"))
+
+    async def completed():
+        # The tool may not have begun to wait when it is let go.
+        aquaportal.faults.release()
+        return await rows(ToolCall, status="completed")
+
+    await eventually(completed)
     line = speech.lines[0]
     assert len(line.sent_of("response.create")) == 1
     async with person.talks() as second:
