@@ -24,7 +24,7 @@ from conversations import storage
 from conversations.identity import links, vault
 from conversations.identity.login import Identity
 from conversations.identity.refusal import Refused
-from conversations.models import BackendToken, Conversation, PhoneLink, ToolCall, Turn
+from conversations.models import BackendToken, Conversation, PhoneLink, ToolCall, Turn, UpstreamSession
 
 log = structlog.get_logger(__name__)
 
@@ -230,6 +230,7 @@ def waiting(now: datetime) -> Mapping[str, int]:
         "tokens": _left_tokens().count(),
         "turns": _lost_turns(now).count(),
         "tool_calls": _lost_calls(now).count(),
+        "upstream_sessions": _lost_upstreams(now).count(),
         "phone_links": _stale_links(now).count(),
     }
 
@@ -290,6 +291,7 @@ def _close(conversation_id: uuid.UUID, reason: str, now: datetime, still: Q | No
         # No call is left that would close them itself.
         _end_turns(Turn.objects.filter(conversation=conversation_id), now)
         _end_calls(ToolCall.objects.filter(conversation=conversation_id), now)
+        _end_upstreams(UpstreamSession.objects.filter(conversation=conversation_id), now)
     transaction.on_commit(partial(_announce, conversation_id, reason))
     return True
 
@@ -309,6 +311,10 @@ def _end_calls(calls: QuerySet[ToolCall], now: datetime) -> int:
     return running.update(status=ToolCall.Status.FAILED, code="connection_lost", ended_at=now)
 
 
+def _end_upstreams(sessions: QuerySet[UpstreamSession], now: datetime) -> int:
+    return sessions.filter(closed_at=None).update(closed_at=now, close_reason="lost: process gone")
+
+
 def _expired(now: datetime) -> QuerySet[Conversation]:
     return Conversation.objects.filter(state=OPEN, expires_at__lte=now)
 
@@ -322,11 +328,12 @@ def _left_tokens() -> QuerySet[BackendToken]:
     return BackendToken.objects.exclude(ciphertext="").exclude(conversation__state=OPEN)
 
 
-def _lost(now: datetime) -> Q:
+def _lost(now: datetime, began: str = "started_at") -> Q:
     """Rows whose call is gone: its lease ran out, or a newer claim outlived all it can have had running."""
     no_lease = Q(conversation__lease_expires_at=None) | Q(conversation__lease_expires_at__lte=now)
     settled = now - LEASE - timedelta(seconds=settings.VOCERO.tool_timeout)
-    earlier_claim = Q(conversation__claimed_at__lte=settled, started_at__lt=F("conversation__claimed_at"))
+    before = {f"{began}__lt": F("conversation__claimed_at")}
+    earlier_claim = Q(conversation__claimed_at__lte=settled, **before)
     return no_lease | earlier_claim
 
 
@@ -336,6 +343,10 @@ def _lost_turns(now: datetime) -> QuerySet[Turn]:
 
 def _lost_calls(now: datetime) -> QuerySet[ToolCall]:
     return ToolCall.objects.filter(_lost(now), status=ToolCall.Status.RUNNING)
+
+
+def _lost_upstreams(now: datetime) -> QuerySet[UpstreamSession]:
+    return UpstreamSession.objects.filter(_lost(now, "opened_at"), closed_at=None)
 
 
 def _stale_links(now: datetime) -> QuerySet[PhoneLink]:
@@ -367,5 +378,6 @@ SWEEP_STEPS: tuple[tuple[str, Callable[[datetime], int]], ...] = (
     ("tokens", lambda now: _left_tokens().update(ciphertext="", erased_at=now)),
     ("turns", lambda now: _end_turns(_lost_turns(now), now)),
     ("tool_calls", lambda now: _end_calls(_lost_calls(now), now)),
+    ("upstream_sessions", lambda now: _end_upstreams(_lost_upstreams(now), now)),
     ("phone_links", lambda now: _stale_links(now).update(phone_ciphertext="")),
 )

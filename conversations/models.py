@@ -209,6 +209,11 @@ class UpstreamSession(models.Model):
     class Meta:
         ordering = ["opened_at"]
         default_permissions = ()
+        indexes = [
+            models.Index(
+                fields=["opened_at"], condition=models.Q(closed_at=None), name="upstream_open"
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"{self.dialect} · {self.selection or 'no tools'}"
