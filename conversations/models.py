@@ -104,7 +104,10 @@ class BackendToken(models.Model):
 
 
 class Turn(models.Model):
-    """One caller utterance and everything it caused; the texts are what was really heard."""
+    """One caller utterance and everything it caused; the texts are what was really heard.
+
+    `silent_ms` is how long a turn had been silent, without cause, when it ended for that.
+    """
 
     class Origin(models.TextChoices):
         VOICE = "voice"
@@ -124,6 +127,7 @@ class Turn(models.Model):
     origin = models.CharField(max_length=5, choices=Origin.choices)
     caller_text = models.TextField(blank=True)
     heard_text = models.TextField(blank=True)
+    silent_ms = models.PositiveIntegerField(null=True, blank=True)
     outcome = models.CharField(max_length=11, choices=Outcome.choices, default=Outcome.RUNNING)
     code = models.CharField(max_length=40, blank=True)
     ref = models.CharField(max_length=12, blank=True, db_index=True)
@@ -210,9 +214,7 @@ class UpstreamSession(models.Model):
         ordering = ["opened_at"]
         default_permissions = ()
         indexes = [
-            models.Index(
-                fields=["opened_at"], condition=models.Q(closed_at=None), name="upstream_open"
-            ),
+            models.Index(fields=["opened_at"], condition=models.Q(closed_at=None), name="upstream_open"),
         ]
 
     def __str__(self) -> str:

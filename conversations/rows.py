@@ -110,6 +110,7 @@ def _turn_closed(record: TurnClosed) -> None:
         "caller_done_at": _moment(record.caller_done_at),
         "answered_at": _moment(record.answered_at),
         "ended_at": _moment(record.at),
+        "silent_ms": record.silent_ms,
     }
     if record.caller_text:
         values["caller_text"] = storage.text(record.caller_text)

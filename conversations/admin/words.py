@@ -63,6 +63,7 @@ CLEANUP = {
     "tokens": "Session tokens left behind: erase",
     "turns": "Turns of calls that are gone: close",
     "tool_calls": "Tool calls of calls that are gone: close",
+    "upstream_sessions": "Sessions at the speech service of calls that are gone: close",
     "phone_links": "Phones of expired links: erase",
     "transcripts": "Turns whose words are past their days: erase the words",
     "payloads": "Tool calls whose payloads are past their days: erase arguments and results",

@@ -36,7 +36,10 @@ class TurnTroubled:
 
 @dataclass(frozen=True, slots=True)
 class TurnClosed:
-    """A turn ends, once: `done`, `interrupted`, `cancelled` or `failed`; `code` and `ref` say why."""
+    """A turn ends, once: `done`, `interrupted`, `cancelled` or `failed`; `code` and `ref` say why.
+
+    `silent_ms` is how long it had been silent when that ended it.
+    """
 
     turn_id: str
     outcome: str
@@ -47,6 +50,7 @@ class TurnClosed:
     answered_at: float | None = None
     code: str = ""
     ref: str = ""
+    silent_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from conversations import lifecycle
 from conversations.identity import binding
 from conversations.identity.login import Identity
 from conversations.lifecycle import Opening
-from conversations.models import Conversation, ToolCall, Turn
+from conversations.models import Conversation, ToolCall, Turn, UpstreamSession
 
 ADA = Identity(user_id="u-1", name="Ada Admin", token="backend-token-of-ada-0123456789")
 MARA = Identity(user_id="u-2", name="Mara Manager", token="backend-token-of-mara-0123456789")
@@ -39,6 +39,12 @@ def ago(**units):
 def running_turn(conversation, index=1, started_at=None):
     return Turn.objects.create(
         conversation=conversation, index=index, origin="voice", started_at=started_at or timezone.now()
+    )
+
+
+def open_upstream(conversation, opened_at=None):
+    return UpstreamSession.objects.create(
+        conversation=conversation, dialect="ga", selection="native", opened_at=opened_at or timezone.now()
     )
 
 

@@ -10,7 +10,17 @@ from conversations import lifecycle
 from conversations.identity import links
 from conversations.lifecycle import LEASE
 from conversations.models import BackendToken, Conversation, PhoneLink
-from conversations.tests.rows import ADA, MARA, OWNER, ago, changed, opened, running_call, running_turn
+from conversations.tests.rows import (
+    ADA,
+    MARA,
+    OWNER,
+    ago,
+    changed,
+    open_upstream,
+    opened,
+    running_call,
+    running_turn,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -81,6 +91,31 @@ def test_rows_of_a_dead_lease_are_closed_as_connection_lost():
     assert closed_as(conversation) == ""
 
 
+def test_a_session_at_the_service_whose_end_nobody_wrote_down_is_closed_with_the_reason(configure):
+    configure(tool_timeout=30)
+    conversation = opened(ADA)
+    lifecycle.claim(str(conversation.pk), OWNER)
+    lost = open_upstream(conversation, opened_at=ago(seconds=90))
+    assert swept().changed["upstream_sessions"] == 0
+    lifecycle.claim(str(conversation.pk), "process-b")
+    own = open_upstream(conversation, opened_at=timezone.now())
+    changed(conversation, claimed_at=ago(seconds=60))
+    assert (swept().changed["upstream_sessions"], swept().changed["upstream_sessions"]) == (1, 0)
+    changed(conversation, lease_expires_at=ago(seconds=1))
+    assert swept().changed["upstream_sessions"] == 1
+    for session in (lost, own):
+        session.refresh_from_db()
+        assert (bool(session.closed_at), session.close_reason) == (True, "lost: process gone")
+
+
+def test_a_conversation_that_closes_without_a_call_closes_its_session_at_the_service():
+    conversation = opened(ADA)
+    session = open_upstream(conversation)
+    lifecycle.close(str(conversation.pk), "operator")
+    session.refresh_from_db()
+    assert session.close_reason == "lost: process gone"
+
+
 def test_finished_rows_are_left_alone():
     turn = running_turn(opened(ADA))
     type(turn).objects.filter(pk=turn.pk).update(outcome="done")
@@ -140,9 +175,11 @@ def test_one_failing_step_does_not_stop_the_others_case_193(monkeypatch, caplog)
 def test_waiting_counts_what_a_sweep_would_change_and_changes_nothing():
     changed(opened(ADA), expires_at=ago(seconds=1))
     running_call(running_turn(opened(MARA)))
+    open_upstream(opened(ADA))
     links.issue("+34600000001")
     PhoneLink.objects.update(expires_at=ago(seconds=1))
     counted = lifecycle.waiting(timezone.now())
     assert counted == lifecycle.waiting(timezone.now())
     assert counted == swept().changed
-    assert counted == {"expired": 1, "idle": 0, "tokens": 0, "turns": 1, "tool_calls": 1, "phone_links": 1}
+    expected = {"expired": 1, "idle": 0, "tokens": 0, "turns": 1, "tool_calls": 1}
+    assert counted == {**expected, "upstream_sessions": 1, "phone_links": 1}
