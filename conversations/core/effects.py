@@ -23,12 +23,13 @@ class SendItem:
 class CreateResponse:
     """Ask for a response; with `last`, one in which no tool may be picked any more.
 
-    `event_id` marks the service's complaint, if it has one.
+    `event_id` marks the service's complaint, if it has one. With a `line` it is to say only that.
     """
 
     options: Mapping[str, Any] = field(default_factory=dict)
     last: bool = False
     event_id: str = ""
+    line: str = ""
 
 
 @dataclass(frozen=True, slots=True)

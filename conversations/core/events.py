@@ -299,6 +299,13 @@ class UpstreamLost:
 
 
 @dataclass(frozen=True, slots=True)
+class ServiceKnown:
+    """What kind of service it is: with `beside_call` it answers while a call has no output yet."""
+
+    beside_call: bool
+
+
+@dataclass(frozen=True, slots=True)
 class BrowserLost:
     """The browser's socket is gone for now: what is shown from here on nobody sees or hears."""
 
@@ -346,6 +353,7 @@ Event = (
     | ToolsOffered
     | TimerFired
     | UpstreamLost
+    | ServiceKnown
     | BrowserLost
     | BrowserBack
     | Ended

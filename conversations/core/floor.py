@@ -24,6 +24,8 @@ BROWSER_OUTPUT = "browser-output"
 PAST = 12
 # Who can be absent, besides the BROWSER.
 SERVICE = "service"
+# The code of what is said while a tool takes long.
+SLOW_TOOL = "slow_tool"
 # Outcomes of a turn that the caller ended, who then hears no more of it.
 BY_CALLER = frozenset({"interrupted", "cancelled"})
 
@@ -156,10 +158,18 @@ class Floor:
         return [*notes, *self.tools.take_finished()]
 
     def fail(self, code: str, now: float, cause: str = "") -> list[Effect]:
-        """The turn ends with an apology in writing, under a reference that the operator finds."""
+        """The turn ends with an apology, under a reference that the operator finds."""
         ref = self._reference(self.turn)
+        if self.turn is not None and code == "no_answer":
+            self.turn.silent_ms = int((now - self.moved_at) * 1000)
         fields = {"code": code, "message": self.setup.for_caller[code], "ref": ref}
-        return [*self.interrupt("failed", now, cause or code, ref), Tell("error", fields)]
+        ended = self.interrupt("failed", now, cause or code, ref)
+        return [*ended, Tell("error", fields), *self.regret(code)]
+
+    def regret(self, code: str) -> list[Effect]:
+        """The same aloud, where that is wanted; a caller who speaks now is not talked over."""
+        line = self.setup.spoken.get(code, "")
+        return [] if not line or self.utterances.speaking else self.responses.want_line(line)
 
     def trouble(self, code: str, cause: str) -> list[Effect]:
         """The caller is told of trouble that ends no turn; the reference is that of the turn it came in."""

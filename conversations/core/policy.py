@@ -11,7 +11,10 @@ REPEATABLE = frozenset({"unavailable", "timeout", "connection_lost"})
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one turn may use: attempts, code points of results, seconds of silence, of an open sheet."""
+    """What one turn may use: attempts, code points of results, seconds of silence, of an open sheet.
+
+    After `slow_tool` seconds of a tool without a word one is said; 0 means never.
+    """
 
     attempts: int = 6
     result_chars: int = 64_000
@@ -20,6 +23,7 @@ class Limits:
     browser_output: float = 20.0
     confirm: float = 90.0
     hold: float = 1.0
+    slow_tool: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +31,8 @@ class Setup:
     """What one call may do, as plain data.
 
     `server_tools` maps each offered name to its source; those of `finish_tools` run on when the caller goes
-    on. `for_model`, `for_caller` have a text for each code. `aliases` lead from names that the model
-    is told to the tools' own.
+    on. `for_model`, `for_caller` have a text for each code, `spoken` for those that are said aloud, too.
+    `aliases` lead from names that the model is told to the tools' own.
     `canonical` gives canonical JSON and its digest, None for malformed arguments. `new_id(kind)` makes ids of
     the kinds `turn`, `call`, `item`, `event`, `nonce` and `ref`. Tools in `confirm_tools` need the caller's
     tap on a sheet, which only a client with `has_sheets` can show; `objection` is what the model is told of
@@ -43,6 +47,7 @@ class Setup:
     new_id: Callable[[str], str]
     for_model: Mapping[str, str]
     for_caller: Mapping[str, str]
+    spoken: Mapping[str, str] = field(default_factory=dict)
     aliases: Mapping[str, str] = field(default_factory=dict)
     confirm_tools: frozenset[str] = frozenset()
     has_sheets: bool = False

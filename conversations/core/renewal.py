@@ -32,11 +32,11 @@ class Renewal:
             return []
         if turn is None and self._was_speaking(now):
             turn, opened = floor.open("voice", now)
-            return [*opened, *floor.fail("speech_lost", now, "connection_lost"), *floor.lose_service()]
+            return [*opened, *self._give_up(now)]
         if turn is None:
             return floor.lose_service()
         if not _goes_on(turn):
-            return [*floor.fail("speech_lost", now, "connection_lost"), *floor.lose_service()]
+            return self._give_up(now)
         wish, last = floor.responses.outlook, turn.last
         due = wish is not None or (turn.origin == "voice" and not turn.responded)
         floor.tools.carry(turn)
@@ -44,6 +44,11 @@ class Renewal:
         if turn.batch or not due:
             return lost
         return [*lost, *floor.responses.want(wish.options if wish else None, last)]
+
+    def _give_up(self, now: float) -> list[Effect]:
+        """The turn ends in words; aloud they come from the next session."""
+        failed = self._floor.fail("speech_lost", now, "connection_lost")
+        return [*failed, *self._floor.lose_service(), *self._floor.regret("speech_lost")]
 
     def told(self, history: Sequence[Said]) -> list[Effect]:
         """What the next session is told of the conversation; the browser knows it already."""

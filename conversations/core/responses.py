@@ -35,6 +35,7 @@ class Responses:
         self._absent = absent
         self._active: set[str] = set()
         self._doomed: set[str] = set()
+        self._lines: Recent[None] = Recent(REMEMBERED)
         self._over: Recent[None] = Recent(REMEMBERED)
         self._wanted: CreateResponse | None = None
         self._wanted_in = 0
@@ -64,7 +65,8 @@ class Responses:
         if not self.expecting:
             return None
         asked = None if self._asked_doomed else self._asked
-        return _merged(_merged(self._running, asked), self._wish)
+        found = _merged(_merged(self._running, asked), self._wish)
+        return None if found.line else found
 
     @property
     def audible(self) -> bool:
@@ -99,6 +101,14 @@ class Responses:
         """Ask for a response as soon as none runs; a second wish before that is the same wish."""
         return self._want(self._wish, CreateResponse(options or {}, last))
 
+    def want_line(self, line: str) -> list[Effect]:
+        """Ask for these words and no others, once none runs; any other wish comes before it."""
+        return self._want(CreateResponse(last=True, line=line), self._wish)
+
+    def is_line(self, response_id: str) -> bool:
+        """Whether that response says a line of ours, and answers nothing."""
+        return response_id in self._lines
+
     def go_on(self) -> list[Effect]:
         """Whoever was absent is back: what was wanted meanwhile is asked for."""
         return self._send()
@@ -121,6 +131,8 @@ class Responses:
         if self._unwelcome and of_its_own:
             self._unwelcome = False
         elif not early:
+            if self._asked is not None and self._asked.line:
+                self._lines.put(response_id, None)
             self._running, self._asked, self._asked_doomed = self._asked, None, False
         if self._blocked:
             self._blocked = False
@@ -220,6 +232,9 @@ class Responses:
 
 
 def _merged(first: CreateResponse | None, second: CreateResponse | None) -> CreateResponse:
-    wishes = [wish for wish in (first, second) if wish is not None]
+    known = [wish for wish in (first, second) if wish is not None]
+    wishes = [wish for wish in known if not wish.line] or known
+    if wishes and wishes[-1].line:
+        return wishes[-1]
     options = {key: value for wish in wishes for key, value in wish.options.items()}
     return CreateResponse(options, any(wish.last for wish in wishes))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from conversations.core import events as e
+from conversations.core import lines
 from conversations.core.absence import unheard
 from conversations.core.effects import Effect, SetTimer, Show
 from conversations.core.floor import BROWSER_OUTPUT, Floor
@@ -39,7 +40,8 @@ class ServiceSide:
         if self._floor.output.take_perceived(response_id):
             turn.answer.sounds(now)
             self._floor.moved_at = now
-            turn.owed, turn.answered_at = False, turn.answered_at or now
+            if not self._floor.responses.is_line(response_id):
+                turn.owed, turn.answered_at = False, turn.answered_at or now
         if turn is self._floor.turn and (self._floor.output.overflows(response_id) or turn.answer.overflows):
             return [*passed.effects, *self._floor.fail("response_failed", now, "too_long")]
         if passed.selection is None or turn is not self._floor.turn:
@@ -116,6 +118,8 @@ class ServiceSide:
         if floor.tools.taps.awaited:
             return [*effects, *self._put_off(response_id)]
         turn = floor.turn
+        if turn is None and floor.past and floor.responses.is_line(response_id):
+            turn = floor.past[-1]
         if turn is None:
             turn, opened = floor.open("voice", now)
             effects.extend(opened)
@@ -155,6 +159,8 @@ class ServiceSide:
 
     def _after_response(self, turn: Turn, event: e.ResponseDone, now: float) -> list[Effect]:
         floor = self._floor
+        if floor.responses.is_line(event.response_id):
+            return lines.ended(floor, turn)
         if turn is not floor.turn:
             return []
         if event.status == "failed" and not floor.responses.expecting:
@@ -165,7 +171,17 @@ class ServiceSide:
             return []
         if floor.output.has_missed(event.response_id):
             return unheard(floor, turn, event.response_id, now)
+        if event.status == "incomplete":
+            return self._incomplete(turn, _audited(event.code), now)
         return floor.fail("no_answer", now) if turn.owed else floor.close("done", now)
+
+    def _incomplete(self, turn: Turn, cause: str, now: float) -> list[Effect]:
+        """An answer that the service broke off: what there is of it counts, and the caller knows why."""
+        floor = self._floor
+        if turn.owed:
+            return floor.fail("response_failed", now, cause) if cause else floor.fail("no_answer", now)
+        troubled = floor.trouble("response_incomplete", cause or "response_incomplete")
+        return [*troubled, *floor.close("done", now)]
 
     # ---- picks
 

@@ -11,6 +11,8 @@ from conversations.core.caller import CallerSide
 from conversations.core.effects import ClearTimer, Effect, SendItem, SetTimer, Show
 from conversations.core.floor import BROWSER_OUTPUT, SERVICE, Floor
 from conversations.core.hearing import HEARING
+from conversations.core.lines import TIMER as SLOW_TOOL_TIMER
+from conversations.core.lines import Lines
 from conversations.core.output import BROWSER, HOLD, NOT_FOUND
 from conversations.core.policy import Setup
 from conversations.core.renewal import Renewal
@@ -30,7 +32,7 @@ class Machine:
         self._caller = caller = CallerSide(floor)
         self._service = service = ServiceSide(floor)
         self._renewal = Renewal(floor)
-        absence = Absence(floor)
+        self._lines, absence = Lines(floor), Absence(floor)
         self._watching = self._at_work = self._due = self._ended = False
         self._cells: Mapping[type, Callable[[Any, float], list[Effect]]] = {
             e.SpeechStarted: caller.speech_started,
@@ -61,6 +63,7 @@ class Machine:
             e.ToolsOffered: lambda event, _now: floor.offer(event),
             e.TimerFired: self._timer_fired,
             e.UpstreamLost: self._upstream_lost,
+            e.ServiceKnown: self._service_known,
             e.BrowserLost: lambda _event, _now: absence.begins(),
             e.BrowserBack: lambda event, now: absence.ends(event.has_sheets, now),
             e.Ended: self._end,
@@ -81,7 +84,7 @@ class Machine:
         cell = self._cells[type(event)]
         if self._ended and not isinstance(event, e.ToolEnded):
             return []
-        return [*self._noted(cell(event, now)), *self._watch(now)]
+        return [*self._noted(cell(event, now)), *self._watch(now), *self._lines.watch()]
 
     def is_quiet(self, now: float) -> bool:
         """Whether the service's session could be replaced now without anybody noticing."""
@@ -123,6 +126,8 @@ class Machine:
             return self._service.passed(response_id, floor.output.give_up_waiting(response_id), now)
         if event.name == CANCEL_TIMER:
             return [*floor.responses.waited_long_enough(), *floor.advance()]
+        if event.name == SLOW_TOOL_TIMER:
+            return self._lines.is_slow()
         if event.name == HEARING:
             return [*floor.hearing.goes_on(), *floor.hand_in()]
         if event.name == BROWSER_OUTPUT and turn is not None:
@@ -134,8 +139,18 @@ class Machine:
         if event.name == SILENCE and self._watching:
             self._watching = False
             if now - floor.moved_at >= floor.setup.limits.silence - 0.01:
-                opened = [] if turn is not None else floor.open("voice", now)[1]
-                return [*opened, *floor.fail("no_answer", now)]
+                return self._break_silence(now)
+        return []
+
+    def _break_silence(self, now: float) -> list[Effect]:
+        floor, opened, since = self._floor, list[Effect](), self._floor.moved_at
+        if floor.turn is None:
+            _, opened = floor.open("voice", now)
+            floor.moved_at = since
+        return [*opened, *floor.fail("no_answer", now)]
+
+    def _service_known(self, event: e.ServiceKnown, _now: float) -> list[Effect]:
+        self._lines.beside_call = event.beside_call
         return []
 
     def _upstream_lost(self, _event: e.UpstreamLost, now: float) -> list[Effect]:

@@ -69,6 +69,8 @@ class Turn:
     last: bool = False
     malformed: bool = False
     asked_again: bool = False
+    lined: bool = False
+    silent_ms: int | None = None
 
     @property
     def awaits_browser(self) -> bool:
@@ -112,6 +114,7 @@ class Turn:
             answered_at=self.answered_at,
             code=code,
             ref=ref,
+            silent_ms=self.silent_ms,
         )
 
 

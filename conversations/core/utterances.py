@@ -57,6 +57,11 @@ class Utterances:
         """Whether what the caller said became an item, and nothing came of it so far."""
         return self.open is not None and self.open.committed
 
+    @property
+    def speaking(self) -> bool:
+        """Whether the caller has begun to speak and not been heard to stop."""
+        return self._latest is not None and self._latest.ended_at is None
+
     def is_speaking(self, item_id: str) -> bool:
         """Whether the end of that utterance is still to come, or was told before."""
         return item_id in self._known or (self._latest is not None and self._latest.ended_at is None)

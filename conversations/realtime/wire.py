@@ -113,9 +113,9 @@ def encode(effect: fx.Effect, event_id: str, plain_instructions: str | None = No
     match effect:
         case fx.SendItem(item):
             event = {"type": "conversation.item.create", "item": item}
-        case fx.CreateResponse(options, last, own_id):
-            event = {"type": "response.create", "response": _response(options, last, plain_instructions)}
-            event_id = own_id or event_id
+        case fx.CreateResponse(options, last, own_id, line):
+            response = _line(line) if line else _response(options, last, plain_instructions)
+            event, event_id = {"type": "response.create", "response": response}, own_id or event_id
         case fx.CancelResponse(response_id):
             event = {"type": "response.cancel", "response_id": response_id}
         case fx.Truncate(item_id, content_index, audio_end_ms, own_id):
@@ -151,6 +151,12 @@ def error_code(event: Mapping[str, Any]) -> str:
     error = event.get("error") or {}
     code = error.get("code") or error.get("type") or ""
     return str(code)[:64] if str(code).replace("_", "").isalnum() else "service_error"
+
+
+def _line(line: str) -> dict[str, Any]:
+    """A response that says one sentence; without input nothing else is there to be answered."""
+    order = f'Say exactly this sentence and nothing else: "{line}"'
+    return {"instructions": order, "tool_choice": "none", "input": []}
 
 
 def _response(options: Mapping[str, Any], last: bool, plain_instructions: str | None) -> dict[str, Any]:

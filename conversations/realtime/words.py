@@ -13,8 +13,36 @@ FOR_CALLER = MappingProxyType(
         "response_failed": "Sorry, the answer could not be made. Please try again.",
         "speech_lost": "Sorry, the line was interrupted. Please say that again.",
         "forbidden_event": "A client may only answer calls of its own tools that wait for it.",
+        "response_incomplete": "Sorry, the answer was broken off.",
+        "slow_tool": "One moment.",
         "service_error": "The speech service reported a problem.",
         "too_late": "This was already decided.",
+    }
+)
+
+# What is also said aloud, by language: short, and true whatever comes next.
+SPOKEN = MappingProxyType(
+    {
+        "en": MappingProxyType(
+            {
+                "no_answer": "Sorry, I have no answer. Please try again.",
+                "response_failed": "Sorry, that did not work. Please try again.",
+                "speech_lost": "Sorry, the line was interrupted. Please say that again.",
+                "call_limit": "Sorry, I could not find that. Please ask in another way.",
+                "malformed_selection": "Sorry, that did not work. Please ask in another way.",
+                "slow_tool": "One moment.",
+            }
+        ),
+        "es": MappingProxyType(
+            {
+                "no_answer": "Lo siento, no tengo respuesta. Inténtalo de nuevo.",
+                "response_failed": "Lo siento, no ha funcionado. Inténtalo de nuevo.",
+                "speech_lost": "Lo siento, se ha cortado la línea. Repítelo, por favor.",
+                "call_limit": "Lo siento, no lo he encontrado. Pregúntalo de otra manera.",
+                "malformed_selection": "Lo siento, no ha funcionado. Pregúntalo de otra manera.",
+                "slow_tool": "Un momento.",
+            }
+        ),
     }
 )
 
