@@ -83,6 +83,8 @@ class Vocero:
     turn_result_chars: int
     history_turns: int
     silence_limit: float
+    slow_tool_line: float
+    spoken_apology: bool
     catalog_ttl: int
     catalog_pinned: bool
     unsafe_phone_selector: bool
@@ -351,6 +353,8 @@ def _calls(read: Reader) -> dict[str, Any]:
         "turn_result_chars": read.whole("S2S_TURN_RESULT_CHARS", 96_000, 2_000, 4_000_000),
         "history_turns": read.whole("S2S_HISTORY_TURNS", 12, 0, 200),
         "silence_limit": read.number("S2S_SILENCE_LIMIT", 20, 2, 600),
+        "slow_tool_line": read.number("S2S_SLOW_TOOL_LINE", 4, 0, 600),
+        "spoken_apology": read.flag("S2S_SPOKEN_APOLOGY", True),
         "catalog_ttl": read.whole("S2S_CATALOG_TTL", 300, 0, 86_400),
         "catalog_pinned": read.flag("S2S_CATALOG_PINNED"),
     }

@@ -120,6 +120,7 @@ class ServiceSide:
         turn = floor.turn
         if turn is None and floor.past and floor.responses.is_line(response_id):
             turn = floor.past[-1]
+            turn.begin_again()
         if turn is None:
             turn, opened = floor.open("voice", now)
             effects.extend(opened)

@@ -31,8 +31,7 @@ class Machine:
         self._floor = floor = Floor(setup)
         self._caller = caller = CallerSide(floor)
         self._service = service = ServiceSide(floor)
-        self._renewal = Renewal(floor)
-        self._lines, absence = Lines(floor), Absence(floor)
+        self._renewal, self._lines, absence = Renewal(floor), Lines(floor), Absence(floor)
         self._watching = self._at_work = self._due = self._ended = False
         self._cells: Mapping[type, Callable[[Any, float], list[Effect]]] = {
             e.SpeechStarted: caller.speech_started,

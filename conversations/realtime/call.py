@@ -40,6 +40,7 @@ class Call:
     history: Sequence[Said] = ()
     page: Mapping[str, Any] = field(default_factory=dict)
     background: str = ""
+    spoken: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +82,7 @@ def setup(call: Call, ports: Ports, offered: Callable[[], Offer]) -> Setup:
         new_id=ports.new_id,
         for_model=FOR_MODEL,
         for_caller=FOR_CALLER,
+        spoken=call.spoken,
         confirm_tools=call.confirm_tools,
         has_sheets=call.extras,
         objection=lambda name, arguments: executor.objection(offered(), name, arguments),

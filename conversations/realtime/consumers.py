@@ -11,6 +11,7 @@ import structlog
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.conf import settings
 from django.http import parse_cookie
+from django.utils.translation.trans_real import parse_accept_lang_header
 
 from conversations.identity import binding, rates
 from conversations.identity.admission import COOKIE, SECRET, origin_allowed
@@ -19,6 +20,7 @@ from conversations.realtime.visit import Knock, Visit
 log = structlog.get_logger(__name__)
 
 LEAVE_LIMIT = 8.0
+ACCEPTED = 500
 SUBPROTOCOL = "realtime"
 SECRET_SUBPROTOCOL = "openai-insecure-api-key."  # noqa: S105  (the prefix that OpenAI's clients use)
 
@@ -90,6 +92,7 @@ class RelayConsumer(AsyncWebsocketConsumer):
             secret=secret,
             address=rates.address_of(headers.get("x-forwarded-for"), peer, hops),
             extras=secret is None or "vocero" in query.get("events", []),
+            language=_language(headers.get("accept-language", "")),
         )
 
 
@@ -101,6 +104,12 @@ def _headers(scope: Mapping[str, Any]) -> dict[str, str]:
         between = "; " if name == "cookie" else ", "
         joined[name] = f"{joined[name]}{between}{value}" if name in joined else value
     return joined
+
+
+def _language(accepted: str) -> str:
+    """The language that the client likes best, without its country."""
+    wishes = parse_accept_lang_header(accepted[:ACCEPTED])
+    return wishes[0][0].partition("-")[0] if wishes else ""
 
 
 def _secure(scope: Mapping[str, Any], headers: Mapping[str, str]) -> bool:

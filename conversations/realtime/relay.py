@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 import uuid
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Protocol
 
@@ -15,11 +16,12 @@ from django.db import DatabaseError, InterfaceError
 
 from conversations import journal, lifecycle, profile, toolbox
 from conversations.bootstrap import Plan, load_plan
+from conversations.core.floor import SLOW_TOOL
 from conversations.core.policy import Limits
 from conversations.core.records import Record
 from conversations.core.transcript import Said
 from conversations.models import new_ref
-from conversations.realtime import endings, nudges, prompt
+from conversations.realtime import endings, nudges, prompt, words
 from conversations.realtime.call import Call, Ports
 from conversations.realtime.connection import SpeechConnection, SpeechUnavailable, dial
 from conversations.realtime.endings import Ending
@@ -40,10 +42,16 @@ PROCESS = uuid.uuid4().hex[:12]
 
 
 class Seat(Protocol):
-    """A socket in the call. With `extras` its client knows Vocero's own events; `over` when it has ended."""
+    """A socket in the call. With `extras` its client knows Vocero's own events; `over` when it has ended.
+
+    `language` is the one that its client asked for, such as `es`; empty where it asked for none.
+    """
 
     @property
     def extras(self) -> bool: ...
+
+    @property
+    def language(self) -> str: ...
 
     @property
     def over(self) -> bool: ...
@@ -265,13 +273,23 @@ class Relay:
                 result_chars=vocero.result_chars,
                 turn_result_chars=vocero.turn_result_chars,
                 silence=vocero.silence_limit,
+                slow_tool=vocero.slow_tool_line,
                 confirm=vocero.confirm_timeout,
             ),
             next_turn=plan.next_turn,
             history=tuple(Said(heard.role, heard.text) for heard in plan.history),
             page=plan.session,
+            spoken=self._spoken(),
             background=background,
         )
+
+    def _spoken(self) -> Mapping[str, str]:
+        """The sentences that are said aloud, in the language of whoever is there."""
+        language = self._seat.language if self._seat is not None else ""
+        spoken = words.SPOKEN.get(language, words.SPOKEN["en"])
+        if settings.VOCERO.spoken_apology:
+            return spoken
+        return {code: line for code, line in spoken.items() if code == SLOW_TOOL}
 
     def _ports(self, plan: Plan, source: ToolSource | None) -> Ports:
         vocero = settings.VOCERO

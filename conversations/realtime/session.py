@@ -15,7 +15,7 @@ import structlog
 
 from conversations.core import effects as fx
 from conversations.core import events as e
-from conversations.core.records import CallOpened, Record
+from conversations.core.records import CallOpened, Record, TurnClosed
 from conversations.core.transcript import Said
 from conversations.core.turn import Machine
 from conversations.realtime import allowed, endings, shown, wire
@@ -221,6 +221,7 @@ class Session:
             history = machine.history
             if not unnoticed:
                 self.tell("vocero.speech.restored", {})
+        self.feed(e.ServiceKnown(opened.interpreter.dialect.beside_call))
         if self._next_offer is not self._offer:
             self.feed(owned(self._call, self._next_offer))
         self._perform_all(machine.recall(history))
@@ -298,7 +299,7 @@ class Session:
     ) -> None:
         match effect:
             case fx.RunTool(call_id):
-                self._note_marker(effect.opened)
+                self._note(effect.opened)
                 task = asyncio.create_task(self._guarded(partial(self._runner.run, self._offer, effect)))
                 self._tools[call_id] = task
                 task.add_done_callback(lambda _task: self._tools.pop(call_id, None))
@@ -307,7 +308,7 @@ class Session:
                     # After its first step: a task that never began would leave no trace of the attempt.
                     asyncio.get_running_loop().call_soon(self._tools[call_id].cancel)
             case fx.Keep(record):
-                self._note_marker(record)
+                self._note(record)
                 self._ports.write(record)
             case fx.SetTimer(name, seconds):
                 self._clear_timer(name)
@@ -316,7 +317,9 @@ class Session:
             case fx.ClearTimer(name):
                 self._clear_timer(name)
 
-    def _note_marker(self, record: Record) -> None:
+    def _note(self, record: Record) -> None:
+        if isinstance(record, TurnClosed) and record.silent_ms is not None:
+            log.warning("turn.silent", turn=record.turn_id, ref=record.ref, silent_ms=record.silent_ms)
         if isinstance(record, CallOpened) and record.selection == "marker":
             log.info("marker.detected", conversation=record.conversation_id, call=record.call_id)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
@@ -33,6 +34,8 @@ RETRIES = (0.5, 1.0, 2.0, 4.0)
 STEADY = 10.0
 # A session that is old enough is replaced at a quiet moment, and after so many seconds at any.
 ROTATION_PATIENCE = 180.0
+# So long before the end that a service is known to have.
+MARGIN = 300.0
 LOOK_EVERY = 0.25
 SESSION_EXPIRED = "session_expired"
 
@@ -265,7 +268,8 @@ class Upstream:
         line = self._line
         if not line.session_max:
             await asyncio.get_running_loop().create_future()
-        due = running.opened_at + line.session_max
+        lives = running.opened.interpreter.dialect.session_seconds or math.inf
+        due = running.opened_at + min(line.session_max, lives - MARGIN)
         await asyncio.sleep(max(due - line.now(), 0.0))
         while True:
             await self._quiet(due + ROTATION_PATIENCE)

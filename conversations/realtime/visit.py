@@ -35,6 +35,7 @@ class Knock:
     secret: str | None = field(repr=False)
     address: str
     extras: bool
+    language: str = ""
 
 
 class Visit:
@@ -43,7 +44,7 @@ class Visit:
     def __init__(
         self, knock: Knock, send: Callable[[str], Awaitable[None]], close: Callable[[int], Awaitable[None]]
     ) -> None:
-        self.extras = knock.extras if knock else False
+        self.extras, self.language = knock.extras, knock.language
         self._knock, self._send, self._close = knock, send, close
         self._relay: Relay | None = None
         self._early = Waiting()

@@ -93,7 +93,7 @@ async def test_a_socket_that_leaves_at_the_door_takes_no_call_away(vocero, ada, 
 @in_virtual_time
 async def test_a_server_that_stops_waits_for_the_call_but_not_for_ever():
     consumer, over = RelayConsumer(), asyncio.Event()
-    consumer.visit = visit.Visit(None, None, None)
+    consumer.visit = visit.Visit(visit.Knock(None, None, None, "", False), None, None)
     for finishes in (True, False):
         consumer.owner = asyncio.create_task(over.wait())
         loop = asyncio.get_running_loop()

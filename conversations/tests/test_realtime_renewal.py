@@ -6,6 +6,7 @@ import pytest
 
 from conversations.core.records import UpstreamClosed, UpstreamOpened
 from conversations.realtime import upstream
+from conversations.realtime.dialects import ALL
 from conversations.realtime.waiting import AUDIO_LIMIT, FRAME_COST, Waiting
 from conversations.tests import speech_events as ga
 from conversations.tests.live_call import (
@@ -22,7 +23,7 @@ from conversations.tests.memory_speech import MemoryService
 from conversations.tests.speech_events import Says
 from conversations.tests.virtual_time import in_virtual_time, seconds_pass
 
-HOUR = 3_600.0
+LIFE = 3_000.0
 EXPIRED = {"type": "error", "error": {"type": "invalid_request_error", "code": "session_expired"}}
 
 
@@ -136,11 +137,11 @@ async def test_a_service_that_stays_away_leaves_a_row_that_says_why():
 @in_virtual_time
 async def test_a_session_is_replaced_in_silence_before_its_time_limit_case_118():
     service = MemoryService(Says(ANSWER), Says("You asked about oxygen."))
-    async with LiveCall(service, oxygen_source(), speech_session_max=HOUR) as call:
+    async with LiveCall(service, oxygen_source(), speech_session_max=LIFE) as call:
         line = await call.ready()
         call.types(QUESTION)
         await call.shown("response.done")
-        await seconds_pass(HOUR - 10)
+        await seconds_pass(LIFE - 10)
         assert len(service.lines) == 1
         await seconds_pass(15)
         renewed = await service.line(2)
@@ -161,9 +162,9 @@ async def test_a_session_is_replaced_in_silence_before_its_time_limit_case_118()
 async def test_a_replacement_waits_for_a_quiet_moment():
     slow = SlowTool()
     service = MemoryService(PICKS, Says(ANSWER))
-    async with LiveCall(service, slow.source, speech_session_max=HOUR) as call:
+    async with LiveCall(service, slow.source, speech_session_max=LIFE) as call:
         await call.ready()
-        await seconds_pass(HOUR - 5)
+        await seconds_pass(LIFE - 5)
         call.types(QUESTION)
         await slow.started.wait()
         await seconds_pass(20)
@@ -180,9 +181,9 @@ async def test_a_replacement_waits_for_a_quiet_moment():
 async def test_a_replacement_waits_no_longer_than_it_can_and_takes_the_tool_along_case_118():
     slow = SlowTool()
     service = MemoryService(PICKS, Says(ANSWER))
-    async with LiveCall(service, slow.source, speech_session_max=HOUR, tool_timeout=600.0) as call:
+    async with LiveCall(service, slow.source, speech_session_max=LIFE, tool_timeout=600.0) as call:
         await call.ready()
-        await seconds_pass(HOUR - 5)
+        await seconds_pass(LIFE - 5)
         call.types(QUESTION)
         await slow.started.wait()
         await seconds_pass(upstream.ROTATION_PATIENCE + 10)
@@ -200,10 +201,10 @@ async def test_a_replacement_waits_no_longer_than_it_can_and_takes_the_tool_alon
 @in_virtual_time
 async def test_a_successor_that_is_open_waits_for_quiet_too():
     service = MemoryService(Says(ANSWER))
-    async with LiveCall(service, speech_session_max=HOUR) as call:
+    async with LiveCall(service, speech_session_max=LIFE) as call:
         line = await call.ready()
         service.greets = False
-        await seconds_pass(HOUR + 1)
+        await seconds_pass(LIFE + 1)
         successor = await service.line(2)
         call.speaks(line, QUESTION)
         successor.say({"type": "session.created", "session": {"id": "s"}})
@@ -220,10 +221,10 @@ async def test_a_successor_that_is_open_waits_for_quiet_too():
 @in_virtual_time
 async def test_a_service_that_takes_no_second_session_keeps_the_first_as_long_as_it_lasts():
     service = MemoryService(Says(ANSWER))
-    async with LiveCall(service, speech_session_max=HOUR) as call:
+    async with LiveCall(service, speech_session_max=LIFE) as call:
         line = await call.ready()
         service.refusals = 10**6
-        await seconds_pass(HOUR + 600)
+        await seconds_pass(LIFE + 600)
         call.types(QUESTION)
         await call.shown("response.done")
         assert not line.closed.is_set()
@@ -235,11 +236,11 @@ async def test_a_service_that_takes_no_second_session_keeps_the_first_as_long_as
 @in_virtual_time
 async def test_a_call_that_ends_while_a_successor_is_open_closes_both():
     service = MemoryService()
-    async with LiveCall(service, speech_session_max=HOUR) as call:
+    async with LiveCall(service, speech_session_max=LIFE) as call:
         line = await call.ready()
         call.interrupts(line)
         await line.quiet()
-        await seconds_pass(HOUR + upstream.ROTATION_PATIENCE - 1)
+        await seconds_pass(LIFE + upstream.ROTATION_PATIENCE - 1)
         service.greets = False
         await seconds_pass(2)
         await service.line(2)
@@ -304,3 +305,16 @@ async def test_half_an_answer_is_not_repeated_by_the_next_session(begun):
         await renewed.quiet()
         assert len(renewed.sent_of("response.create")) == (0 if begun else 1)
         assert [frame["error"]["code"] for frame in call.shown_of("error")] == ["speech_lost"] * begun
+
+
+@pytest.mark.every_dialect
+@in_virtual_time
+async def test_a_service_that_is_known_to_live_shorter_is_replaced_in_time_too(speech_dialect):
+    service = MemoryService()
+    lives = ALL[speech_dialect].session_seconds or 2 * LIFE + upstream.MARGIN
+    async with LiveCall(service, speech_session_max=2 * LIFE) as call:
+        await call.ready()
+        await seconds_pass(lives - upstream.MARGIN - 10)
+        assert len(service.lines) == 1
+        await seconds_pass(20)
+        assert len(service.lines) == 2
