@@ -1,0 +1,51 @@
+"""What an integrator writes: a brain, and the session through which it reaches its conversation."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Collection, Sequence
+from typing import Protocol
+
+from conversations.brains.actions import Action
+from conversations.brains.rtvi import RTVIMessage
+from conversations.core.transcript import Said
+
+
+class BrainSession(Protocol):
+    """One conversation as its brain sees it, for as long as the brain lives.
+
+    `caller` is a name, or None where nobody logged in; `history` is what was said and heard, oldest first.
+    """
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def caller(self) -> str | None: ...
+
+    @property
+    def history(self) -> Sequence[Said]: ...
+
+    def dispatch(self, action: Action) -> str:
+        """Sends the action to the screen and returns the command's id; it never waits for anything."""
+        ...
+
+
+class Brain:
+    """One conversation's reasoning; `session` is there before any hook is called.
+
+    Tools named in `finish_tools` run on when the caller goes on; their results enter the history.
+    """
+
+    session: BrainSession
+    finish_tools: Collection[str] = ()
+
+    async def greet(self, session: BrainSession) -> str | None:
+        """What is said before the caller says anything; None for nothing."""
+        return None
+
+    def respond(self, session: BrainSession, text: str) -> AsyncIterator[str]:
+        """The answer to what the caller said, piece by piece as it is to be spoken."""
+        raise NotImplementedError
+
+    async def on_rtvi(self, session: BrainSession, msg: RTVIMessage) -> None:
+        """A message of the app's, in a task of its own while a turn may be running."""
