@@ -260,7 +260,7 @@ def sessions(conversation: Conversation, state: str) -> list[Mapping[str, object
     shown = list(conversation.upstream_sessions.order_by("opened_at")[:_SHOWN_SESSIONS])
     return [
         {
-            "dialect": session.dialect,
+            "dialect": words.DIALECTS.get(session.dialect, session.dialect),
             "selection": words.SELECTIONS.get(session.selection, "no tools declared"),
             "tool_names": session.tool_names,
             "digest": session.instruction_digest,

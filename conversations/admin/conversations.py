@@ -18,6 +18,7 @@ from conversations.admin.conversation_page import conversation_page, state_word
 from conversations.admin.filters import (
     BROKEN_CALL,
     BROKEN_TURN,
+    DialectFilter,
     StateFilter,
     TroubleFilter,
     conversations_found,
@@ -53,7 +54,7 @@ class ConversationAdmin(ReadOnlyAdmin):
         "last_activity",
         "opened",
     )
-    list_filter = (StateFilter, TroubleFilter, "mode", "close_reason", "opened_at")
+    list_filter = (StateFilter, TroubleFilter, "mode", "close_reason", DialectFilter, "opened_at")
     search_fields = ("id",)
     search_help_text = "Caller's name, id or ref"
     sortable_by = ("opened",)

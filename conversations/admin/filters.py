@@ -13,7 +13,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from conversations.admin import words
-from conversations.models import Conversation, ToolCall, Turn
+from conversations.models import Conversation, ToolCall, Turn, UpstreamSession
 from tools.contract import FAILURE_CODES
 from tools.sentences import TITLES
 
@@ -101,6 +101,22 @@ class TroubleFilter(SimpleListFilter):
         call = Exists(ToolCall.objects.filter(BROKEN_CALL, conversation=OuterRef("pk")))
         conditions = {"any": Q(turn) | Q(call), "turn": Q(turn), "tool": Q(call)}
         return queryset.filter(conditions[self.value() or ""]) if self.value() in conditions else queryset
+
+
+class DialectFilter(SimpleListFilter):
+    """What the speech service spoke in one of the conversation's sessions."""
+
+    title = "dialect"
+    parameter_name = "dialect"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> Choices:
+        return list(words.DIALECTS.items())
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Conversation]) -> QuerySet[Conversation]:
+        if not self.value():
+            return queryset
+        sessions = UpstreamSession.objects.filter(conversation=OuterRef("pk"), dialect=self.value())
+        return queryset.filter(Exists(sessions))
 
 
 class ToolFilter(SimpleListFilter):

@@ -56,6 +56,15 @@ SELECTIONS = {
     "marker": "marker in the assistant's text",
     "brain": "a brain's model API",
 }
+# By the names of conversations.realtime.dialects.
+DIALECTS = {
+    "ga": "OpenAI Realtime, GA",
+    "beta": "OpenAI Realtime, before GA",
+    "s2s-1.1": "speech-to-speech 1.x",
+    "s2s-2026-08b": "speech-to-speech of late August 2026",
+    "s2s-2026-08a": "speech-to-speech of early August 2026",
+    "s2s-0.2.12": "speech-to-speech 0.2",
+}
 ORIGINS = {"voice": "spoken", "text": "typed", "http": "over HTTP"}
 CLEANUP = {
     "expired": "Conversations at the end of their time: close",
