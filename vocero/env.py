@@ -74,6 +74,7 @@ class Vocero:
     mcp_tools: tuple[str, ...]
     browser_tools: tuple[str, ...]
     finish_tools: tuple[str, ...]
+    thinks_first: bool
     confirm_tools: tuple[str, ...]
     confirm_timeout: int
     tool_labels: Mapping[str, Mapping[str, str]]
@@ -344,6 +345,7 @@ def _calls(read: Reader) -> dict[str, Any]:
         "mcp_tools": read.names("S2S_MCP_TOOLS", EIGHT_TOOLS),
         "browser_tools": read.names("S2S_BROWSER_TOOLS", searching),
         "finish_tools": read.names("S2S_FINISH_TOOLS"),
+        "thinks_first": read.flag("S2S_THINKS_FIRST"),
         "confirm_tools": read.names("S2S_CONFIRM_TOOLS"),
         "confirm_timeout": read.whole("S2S_CONFIRM_TIMEOUT", 90, 5, 600),
         "tool_labels": read.labels("S2S_TOOL_LABELS"),

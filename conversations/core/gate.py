@@ -78,6 +78,16 @@ class Gate:
         return bool(self._held)
 
     @property
+    def ended_thinking(self) -> bool:
+        """Whether thoughts ended in it that had no beginning."""
+        return self._parser is not None and self._parser.ended_thinking
+
+    @property
+    def read(self) -> bool:
+        """Whether any text of it was read."""
+        return self._read_last is not None
+
+    @property
     def overflows(self) -> bool:
         """Whether the response says more than any answer does."""
         return self._received > MOST_TEXT or len(self.spoken.audio_ms) > MOST_ITEMS

@@ -3,7 +3,8 @@
     <<<VOCERO_MCP_CALL:NAME=get_report,ARGUMENTS={"request":{"report_id":"example-id"}}>>>
 
 One selection a response: what follows it is dropped. A marker that is not exact is malformed, never repaired,
-and ends the reading as well. `<think>` spans are dropped.
+and ends the reading as well. `<think>` spans are dropped, also one whose opening tag was left out where that
+is to be expected.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 
 NAME_LIMIT = 128
 ARGUMENTS_LIMIT = 65_536
+THOUGHTS_LIMIT = 65_536
 
 _KEYWORDS = ("vocero_mcp_call", "apipilot_call", "mcp_call")
 _GRAMMARS = {"<<<VOCERO_MCP_CALL": "mcp", "<<<APIPILOT_CALL": "apipilot"}
@@ -74,11 +76,14 @@ def neutralise(text: str) -> str:
 class MarkerParser:
     """Reads the assistant text of one response, in any pieces.
 
-    `dropped`: something that was read is not for the caller.
+    With `thinks_first` a closing thinking tag is waited for, and all before it dropped. `dropped`: something
+    that was read is not for the caller; `ended_thinking`: a closing tag came that nothing had opened.
     """
 
-    def __init__(self) -> None:
-        self._read: Reader = self._speech
+    def __init__(self, thinks_first: bool = False) -> None:
+        self._read: Reader = self._perhaps_thinking if thinks_first else self._speech
+        self._thoughts: list[str] = []
+        self.ended_thinking = False
         self._held = ""
         self._before = ""
         self._literal = ""
@@ -100,6 +105,8 @@ class MarkerParser:
     @property
     def undecided(self) -> bool:
         """Whether what is held could still become a marker."""
+        if self._read == self._perhaps_thinking:
+            return True
         return self.inside or (self._read == self._speech and _looks_like_marker(self._held))
 
     @property
@@ -126,6 +133,8 @@ class MarkerParser:
 
     def finish(self) -> list[Part]:
         """The parts left at the end of a content part; an unfinished marker is never released."""
+        if self._read == self._perhaps_thinking:
+            return self._was_speech()
         held, self._held, self._before = self._held, "", ""
         if self._read in (self._think, self._closed):
             return []
@@ -153,6 +162,8 @@ class MarkerParser:
         self._before, self.dropped = "", True
         if found["think"]:
             self._read = self._think
+        elif found["unthink"]:
+            self.ended_thinking = True
         elif found["marker"]:
             self._open_marker(found["marker"], parts)
         return work[found.end() :]
@@ -238,6 +249,22 @@ class MarkerParser:
         self._pieces = []
         self._read = self._closed
         parts.append(Malformed(reason))
+
+    def _perhaps_thinking(self, text: str, parts: list[Part]) -> str:
+        rest = self._think(text, parts)
+        self._thoughts.append(text[: len(text) - len(rest)])
+        self._size += len(text) - len(rest)
+        if self._read == self._speech:
+            self._thoughts, self.dropped, self.ended_thinking = [], True, True
+        elif self._size > THOUGHTS_LIMIT:
+            self._thoughts, self._read, self.dropped = [], self._think, True
+        return rest
+
+    def _was_speech(self) -> list[Part]:
+        """No tag came: what waited for it was an answer."""
+        text, self._thoughts = "".join(self._thoughts), []
+        self._held, self._size, self._read = "", 0, self._speech
+        return [*self.feed(text), *self.finish()]
 
     def _think(self, text: str, _parts: list[Part]) -> str:
         work = self._held + text

@@ -55,6 +55,8 @@ class Output:
         self._spoken: Recent[None] = Recent(ITEMS)
         self._before: Recent[str] = Recent(ITEMS)
         self._holding: set[str] = set()
+        # A service that leaves the opening tag out is known by its first answer, whose thoughts have passed.
+        self._thinks_first = setup.thinks_first
 
     def turn_of(self, response_id: str) -> Turn | None:
         """The turn that a response belongs to; None for one that is not heard."""
@@ -88,7 +90,7 @@ class Output:
 
     def open(self, response_id: str, turn: Turn) -> None:
         """A response of this turn may be heard."""
-        gate = Gate(None if self.setup.plain else MarkerParser())
+        gate = Gate(None if self.setup.plain else MarkerParser(self._thinks_first))
         turn.answer.follow(gate.spoken)
         self._gates[response_id] = (gate, turn)
         if len(self._gates) > RESPONSES:
@@ -149,7 +151,10 @@ class Output:
     def finish(self, response_id: str) -> Passed:
         """A response is over: what it still holds is released or dropped."""
         gate, _ = self._gates[response_id]
-        return self._timed(response_id, gate, gate.finish())
+        passed = gate.finish()
+        if gate.read:
+            self._thinks_first = gate.ended_thinking or self.setup.thinks_first
+        return self._timed(response_id, gate, passed)
 
     def done(self, event: ResponseDone) -> Effect:
         """The end of a response as the browser may see it."""

@@ -36,7 +36,8 @@ class Setup:
     `canonical` gives canonical JSON and its digest, None for malformed arguments. `new_id(kind)` makes ids of
     the kinds `turn`, `call`, `item`, `event`, `nonce` and `ref`. Tools in `confirm_tools` need the caller's
     tap on a sheet, which only a client with `has_sheets` can show; `objection` is what the model is told of
-    arguments that do not fit a tool, empty where they do.
+    arguments that do not fit a tool, empty where they do. With `thinks_first` an answer is expected to begin
+    with thoughts that only a closing tag ends.
     """
 
     conversation_id: str
@@ -56,6 +57,7 @@ class Setup:
     limits: Limits = field(default_factory=Limits)
     next_turn: int = 1
     finish_tools: frozenset[str] = frozenset()
+    thinks_first: bool = False
 
     def own_name(self, name: str) -> str:
         """The tool's own name for the one that the model used."""

@@ -33,6 +33,7 @@ class Call:
     extras: bool = True
     browser_tools: frozenset[str] = frozenset()
     finish_tools: frozenset[str] = frozenset()
+    thinks_first: bool = False
     confirm_tools: frozenset[str] = frozenset()
     labels: Mapping[str, str] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits)
@@ -90,6 +91,7 @@ def setup(call: Call, ports: Ports, offered: Callable[[], Offer]) -> Setup:
         limits=call.limits,
         next_turn=call.next_turn,
         finish_tools=call.finish_tools,
+        thinks_first=call.thinks_first,
     )
 
 

@@ -266,6 +266,7 @@ class Relay:
             extras=self._seat.extras if self._seat is not None else False,
             browser_tools=frozenset(plan.browser_tools),
             finish_tools=frozenset(vocero.finish_tools),
+            thinks_first=vocero.thinks_first,
             confirm_tools=frozenset(vocero.confirm_tools),
             labels=vocero.tool_labels.get("en", {}),
             limits=Limits(

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from conversations.core.markers import (
     ARGUMENTS_LIMIT,
     NAME_LIMIT,
+    THOUGHTS_LIMIT,
     Malformed,
     MarkerParser,
     Selection,
@@ -193,6 +194,37 @@ def test_a_name_and_arguments_have_limits():
 )
 def test_thinking_is_never_spoken_case_046(text, speech, size):
     assert read(*pieces_of(text, size)) == (speech, None)
+
+
+def read_by_a_thinker(*pieces):
+    parser = MarkerParser(thinks_first=True)
+    parts = [part for piece in pieces for part in parser.feed(piece)]
+    parts += parser.finish()
+    return "".join(part.text for part in parts if isinstance(part, Speech)), parser.ended_thinking
+
+
+@pytest.mark.parametrize("size", [1, 3, 1_000])
+@pytest.mark.parametrize(
+    ("text", "outcome"),
+    [
+        ("The plan.</think>The total is 5.", ("The total is 5.", True)),
+        ("<think>The plan.</think>The total is 5.", ("The total is 5.", True)),
+        ("A <<<VOCERO_MCP_CALL:NAME=x plan.</think>Yes.", ("Yes.", True)),
+        ("The total is 5.", ("The total is 5.", False)),
+        ("So </thi", ("So ", False)),
+        ("x" * THOUGHTS_LIMIT + "x", ("", False)),
+        ("", ("", False)),
+    ],
+)
+def test_thoughts_without_a_beginning_are_never_spoken_where_they_are_expected_case_046(text, outcome, size):
+    assert read_by_a_thinker(*pieces_of(text, size)) == outcome
+
+
+@PROFILE
+@given(chunked())
+def test_chunking_never_changes_what_a_thinker_says(case):
+    text, pieces = case
+    assert read_by_a_thinker(*pieces) == read_by_a_thinker(text) == read_by_a_thinker(*text)
 
 
 @PROFILE
