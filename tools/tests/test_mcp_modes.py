@@ -1,6 +1,7 @@
 """The MCP source against the demo AquaPortal: JSON or streams, sessions or none, either protocol."""
 
 import asyncio
+import contextlib
 from dataclasses import dataclass
 from itertools import product
 
@@ -8,6 +9,7 @@ import pytest
 
 from demo.aquaportal.testing import running_portal
 from tools import catalog, sentences
+from tools.contract import ToolFailure
 from tools.sources.mcp import McpSource, Patience, Server
 from tools.testing import NOW, TIMEOUT, MemoryCache, a_caller, a_context, failure_of, run
 
@@ -114,6 +116,14 @@ async def call(source, caller):
 async def offer(source, caller):
     """What the portal offers to the caller."""
     return await catalog.discover([source], caller, None, MemoryCache(), NOW)
+
+
+async def at_last(source, caller):
+    """The list, from a source whose deadlines are so short that a busy machine may miss them."""
+    async with asyncio.timeout(TIMEOUT):
+        while True:
+            with contextlib.suppress(ToolFailure):
+                return await source.tools(caller)
 
 
 async def test_it_lists_and_answers_with_the_data_that_it_has(source, caller, call):
@@ -235,7 +245,7 @@ async def test_a_listing_has_its_deadline(portal, caller):
     source = McpSource(Server(portal.mcp_url, Patience(discovery=0.2)))
     portal.faults.add("slow", on="tools/list", times=1)
     assert (await failure_of(source.tools(caller))).code == "timeout"
-    assert len(await source.tools(caller)) == 8
+    assert len(await at_last(source, caller)) == 8
     await source.aclose()
 
 
@@ -243,7 +253,7 @@ async def test_an_opening_has_its_deadline(portal, mode, caller):
     source = McpSource(Server(portal.mcp_url, Patience(connect=0.2)))
     portal.faults.add("slow", on="initialize" if mode.legacy else "server/discover", times=1)
     assert (await failure_of(source.open(caller))).code == "unavailable"
-    assert len(await source.tools(caller)) == 8
+    assert len(await at_last(source, caller)) == 8
     await source.aclose()
 
 
