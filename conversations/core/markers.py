@@ -26,12 +26,25 @@ _SEPARATORS = re.compile(r"[_\s-]+", re.ASCII)
 _BARE_KEYWORDS = tuple(keyword.replace("_", "") for keyword in _KEYWORDS)
 # ASCII: otherwise a dotless i would count as one, but only where it does not come at the end of a piece.
 _FLAGS = re.IGNORECASE | re.ASCII
+_PREFIXES = "|".join(
+    sorted(
+        {
+            word[:size]
+            for keyword in _KEYWORDS
+            for word in [keyword.partition("_")[0]]
+            for size in range(1, len(word) + 1)
+        }
+    )
+)
 _TRIGGER = re.compile(
     rf"(?P<think><think>)|(?P<unthink></think>)|(?P<marker><{{1,32}}\s?(?:{_LOOSE})|(?<![A-Za-z0-9_<])(?:{_WORD}))",
     _FLAGS,
 )
 _TAIL = re.compile(r"(?:<{1,32}\s?/?[A-Za-z_\s-]{0,15}|(?<![A-Za-z0-9_<])[A-Za-z_]{1,15})\Z", _FLAGS)
 _TAIL_REACH = 64
+_FIRST_WORD = re.compile(rf"(?<![A-Za-z0-9])(?:{_PREFIXES})\Z", _FLAGS)
+_FIRST_WORD_REACH = 8
+_BEGINNINGS = "<vamVAM"
 _BRACKETS = re.compile(r'["{}]')
 _STRING_END = re.compile(r'["\\]')
 _BAD_NAME = re.compile(r"[<>{}\"\n\r]")
@@ -149,12 +162,17 @@ class MarkerParser:
     # Each reader takes what it can of the text and returns the rest.
 
     def _speech(self, text: str, parts: list[Part]) -> str:
+        if not self._held and len(text) == 1 and text not in _BEGINNINGS:
+            self._say(text, parts)
+            return ""
         work = self._before + self._held + text
         start = len(self._before)
         self._held = ""
-        found = _TRIGGER.search(work, start)
+        # Every trigger has a bracket or an underscore; most text has neither.
+        plain = "<" not in work and "_" not in work
+        found = None if plain else _TRIGGER.search(work, start)
         if found is None:
-            cut = _tail_start(work, start)
+            cut = _word_start(work, start) if plain else _tail_start(work, start)
             self._say(work[start:cut], parts)
             self._held = work[cut:]
             return ""
@@ -277,6 +295,15 @@ class MarkerParser:
 
     def _closed(self, _text: str, _parts: list[Part]) -> str:
         return ""
+
+
+def _word_start(work: str, start: int) -> int:
+    """The same of text without brackets and underscores: where a keyword's first word may begin."""
+    end = len(work)
+    if not work[-1].isalpha():
+        return end
+    found = _FIRST_WORD.search(work, max(start, end - _FIRST_WORD_REACH))
+    return end if found is None else found.start()
 
 
 def _tail_start(work: str, start: int) -> int:
