@@ -162,6 +162,7 @@ def test_a_provider_that_fails_is_told_in_our_words(ada, web, fault, expected):
 def test_what_the_provider_lists_is_cleaned(ada, web):
     entries = [
         {"title": "Script", "link": "javascript:alert(1)", "snippet": "x"},
+        {"title": "Ftp", "link": "ftp://files.example/x", "snippet": "x"},
         {"title": "File", "link": "file:///etc/passwd", "snippet": "x"},
         {"title": "Login", "link": "https://user:pw@evil.example/", "snippet": "x"},
         {"title": "Broken", "link": "https://[half/", "snippet": "x"},

@@ -267,6 +267,14 @@ def test_the_same_call_after_a_no_is_not_asked_again_in_that_turn():
     assert_answered(play, "call_2", "duplicate_call")
 
 
+def test_a_call_that_was_declined_takes_no_room_from_the_next():
+    play, sheet = a_sheet()
+    play.taps(sheet, "no")
+    play.begins_response("second")
+    play.taps(play.picks_deletion(8, "call_2", "second"))
+    assert assert_tool_ran(play, DELETE).room == 64_000
+
+
 # ---- what a sheet shows
 
 
