@@ -28,6 +28,13 @@ def asking(source, arguments=ARGUMENTS, picks=None, **call):
     return LiveCall(service, source, confirm_tools=frozenset({"order_feed"}), **call)
 
 
+async def the_sheet(call):
+    """The sheet that a question opens."""
+    await call.ready()
+    call.types(QUESTION)
+    return (await call.shown("ui-command"))["data"]["payload"]
+
+
 def tap(call, nonce, answer="yes"):
     data = {"t": "confirm_answer", "d": {"nonce": nonce, "answer": answer}}
     call.send("client-message", label="rtvi-ai", id="1", data=data)
@@ -64,9 +71,7 @@ async def test_the_tap_runs_exactly_what_the_sheet_showed():
 async def test_a_tap_that_comes_twice_is_told_too_late_and_runs_once_case_030():
     source = feed_source()
     async with asking(source) as call:
-        await call.ready()
-        call.types(QUESTION)
-        sheet = (await call.shown("ui-command"))["data"]["payload"]
+        sheet = await the_sheet(call)
         tap(call, sheet["nonce"])
         tap(call, sheet["nonce"], "no")
         closed = await call.shown("ui-command")
@@ -132,9 +137,7 @@ async def test_a_pure_client_sees_no_sheet_and_the_model_is_told():
 @in_virtual_time
 async def test_a_sheet_ends_with_its_time_and_the_setting_says_which():
     async with asking(feed_source(), limits=Limits(confirm=20)) as call:
-        await call.ready()
-        call.types(QUESTION)
-        sheet = (await call.shown("ui-command"))["data"]["payload"]
+        sheet = await the_sheet(call)
         assert sheet["expires_in"] == 20
         await seconds_pass(19)
         assert call.closed_calls() == []
@@ -165,9 +168,7 @@ async def test_spoken_words_decline_and_are_answered():
 async def test_an_approval_that_cannot_be_recorded_runs_nothing():
     source = feed_source()
     async with asking(source) as call:
-        await call.ready()
-        call.types(QUESTION)
-        sheet = (await call.shown("ui-command"))["data"]["payload"]
+        sheet = await the_sheet(call)
         call.commits = False
         tap(call, sheet["nonce"])
         assert (await call.shown("vocero.tool.failed"))["code"] == "internal"
