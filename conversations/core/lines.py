@@ -41,7 +41,7 @@ class Lines:
         line = floor.setup.spoken.get(SLOW_TOOL, "")
         if possible and line and not floor.responses.busy:
             return floor.responses.want_line(line)
-        cue = {"progress": None, "total": None, "message": floor.setup.for_caller[SLOW_TOOL]}
+        cue = {"progress": None, "total": None, "message": line or floor.setup.for_caller[SLOW_TOOL]}
         return [Tell("vocero.tool.progress", {"call_id": picked.call_id, **cue})]
 
 

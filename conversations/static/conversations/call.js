@@ -192,6 +192,9 @@ export class Call {
       case "answer.sounded":
         this.#speaker.end(event.response);
         break;
+      case "tool.slow":
+        this.#speaker.cue();
+        break;
       case "response.ended":
         this.#speaker.end(event.response);
         if (event.reason === "turn_detected") void this.#interrupt();

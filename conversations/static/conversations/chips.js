@@ -58,10 +58,19 @@ function change(chips, id, name, change) {
 export function stepChips(chips, event) {
   switch (event.type) {
     case "tool.started":
-      return change(chips, event.id, event.name, { label: event.label || readable(event.name), startedAt: event.at });
+      // Told again where the line was lost meanwhile.
+      return change(chips, event.id, event.name, {
+        label: event.label || readable(event.name),
+        startedAt: event.at,
+        status: "running",
+        code: "",
+      });
     case "tool.progress":
       if (chips[event.id]?.status !== "running") return chips;
       return change(chips, event.id, "", { progress: event.progress, message: event.message });
+    case "tool.slow":
+      if (chips[event.id]?.status !== "running") return chips;
+      return change(chips, event.id, "", { message: event.message });
     case "tool.completed": {
       const { durationMs, sources } = event;
       return change(chips, event.id, event.name, { status: "completed", durationMs, sources, message: "" });

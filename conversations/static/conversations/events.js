@@ -81,6 +81,9 @@ function completed(event) {
 function progress(event) {
   const done = number(event.progress);
   const total = number(event.total);
+  // Vocero's own sign that a tool takes long; a tool that tells of progress tells a number.
+  if (done === null && total === null && text(event.message))
+    return { type: "tool.slow", id: text(event.call_id), message: text(event.message) };
   const share = done !== null && total ? Math.max(0, Math.min(1, done / total)) : null;
   return { type: "tool.progress", id: text(event.call_id), progress: share, message: text(event.message) };
 }

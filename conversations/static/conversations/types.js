@@ -115,6 +115,7 @@
  *   | {type: "sound.blocked", blocked: boolean}
  *   | {type: "tool.started", id: string, label: string, name: string, at: number}
  *   | {type: "tool.progress", id: string, progress: number | null, message: string}
+ *   | {type: "tool.slow", id: string, message: string}
  *   | {type: "tool.completed", id: string, name: string, durationMs: number, sources: string[]}
  *   | {type: "tool.failed", id: string, name: string, code: string, message: string, ref: string}
  *   | {type: "sheet.opened", sheet: Sheet}

@@ -1,5 +1,7 @@
 /** The loudspeaker: plays answers, stops at once, and knows what was heard. */
 
+import { soundCue } from "./cue.js";
+
 /**
  * @typedef {import("./queue.js").Chunk} Chunk
  * @typedef {import("./queue.js").Cut} Cut
@@ -75,6 +77,11 @@ export class Speaker {
   play(chunk) {
     this.#order({ type: "push", chunk });
     if (!this.#context && !this.#broken) void this.unlock();
+  }
+
+  /** A soft sign beside the answers, where sound is on. */
+  cue() {
+    if (this.#context?.state === "running") soundCue(this.#context);
   }
 
   /** @param {string} [response] nothing more comes for it; without it, for any */
