@@ -25,22 +25,43 @@ async def listen(conversation_id: str, on_nudge: Callable[[], None]) -> None:
     if layer is None:
         return
     group = lifecycle.group(conversation_id)
+    joining, listened = asyncio.create_task(_join(layer, group)), False
     try:
-        channel = await layer.new_channel()
-        try:
-            await layer.group_add(group, channel)
-            while True:
-                await layer.receive(channel)
-                on_nudge()
-        finally:
-            await _leave(layer, group, channel)
+        # Never cut short: a Redis client may swallow a cancellation, or leave a channel that nobody reads.
+        channel = await asyncio.shield(joining)
+        listened = True
+        while True:
+            await layer.receive(channel)
+            on_nudge()
     except (RedisError, OSError) as error:
         log.warning("nudges.unavailable", error=type(error).__name__)
+    finally:
+        await _leave(layer, group, joining, listened)
 
 
-async def _leave(layer: BaseChannelLayer, group: str, channel: str) -> None:
+async def _join(layer: BaseChannelLayer, group: str) -> str:
+    channel: str = await layer.new_channel()
+    await layer.group_add(group, channel)
+    return channel
+
+
+async def _leave(layer: BaseChannelLayer, group: str, joining: asyncio.Task[str], listened: bool) -> None:
     try:
         async with asyncio.timeout(_LEAVE_LIMIT):
+            channel = await joining
             await layer.group_discard(group, channel)
+            if not listened:
+                await _forget(layer, channel)
     except (RedisError, OSError):
         log.debug("nudges.left_behind")
+
+
+async def _forget(layer: BaseChannelLayer, channel: str) -> None:
+    """A layer forgets a channel when its receiver is cancelled while it waits, and only then."""
+    while True:
+        receiving = asyncio.create_task(layer.receive(channel))
+        await asyncio.sleep(0)
+        receiving.cancel()
+        await asyncio.wait({receiving})
+        if receiving.cancelled():
+            return
