@@ -12,9 +12,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from conversations import toolbox
-from tools import arguments as args
-from tools import schema, sentences
-from tools.arguments import ArgumentsMalformed
+from tools import executor, sentences
 from tools.catalog import Entry, Offer, discover
 from tools.contract import CallContext, Caller, Progress, Tool, ToolFailure
 from tools.declarations import Declarations
@@ -139,13 +137,7 @@ async def _run(
 ) -> Any:
     if entry.tool.requires_auth and not credential:
         raise ToolFailure("unauthorized", sentences.for_model("unauthorized"))
-    try:
-        values = args.read(arguments)
-    except ArgumentsMalformed as error:
-        raise ToolFailure("invalid_arguments", str(error)) from error
-    problem = schema.validate(entry.arguments, values)
-    if problem:
-        raise ToolFailure("invalid_arguments", f"The arguments do not fit the schema: {problem}")
+    values = executor.validated(entry, arguments)
     limit = settings.VOCERO.tool_timeout
     context = CallContext(Caller("", "", credential.fingerprint), limit, _unseen)
     try:

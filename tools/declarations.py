@@ -27,6 +27,7 @@ def declaration(tool: Tool) -> dict[str, Any]:
         "description": tool.description,
         "parameters": thaw(tool.parameters),
         "output_schema": thaw(tool.output_schema),
+        **({"requires_auth": True} if tool.requires_auth else {}),
     }
 
 

@@ -20,7 +20,7 @@ from tools.catalog import Entry, Offer
 from tools.contract import CallContext, ToolFailure, ToolResult
 from tools.naming import alias
 
-__all__ = ["MIN_ROOM", "Outcome", "canonical", "objection", "refusal", "run"]
+__all__ = ["MIN_ROOM", "Outcome", "canonical", "objection", "refusal", "run", "validated"]
 
 log = structlog.get_logger(__name__)
 
@@ -110,7 +110,7 @@ def objection(offer: Offer, name: str, arguments: str) -> str:
     if entry is None:
         return refusal("unknown_tool", sentences.for_model("unknown_tool"))
     try:
-        _validated(entry, arguments)
+        validated(entry, arguments)
     except ToolFailure as failure:
         return refusal(failure.code, failure.message)
     return ""
@@ -128,7 +128,7 @@ async def _call(
         raise ToolFailure("unknown_tool", sentences.for_model("unknown_tool"))
     if room < MIN_ROOM:
         raise ToolFailure("result_budget", sentences.for_model("result_budget"))
-    values = _validated(entry, arguments)
+    values = validated(entry, arguments)
     async with asyncio.timeout(context.timeout):
         result = await entry.source.call(entry.tool.name, values, context)
     if result.is_error:
@@ -138,7 +138,8 @@ async def _call(
     return _rendered(entry, result, context, room)
 
 
-def _validated(entry: Entry, arguments: str | Mapping[str, Any] | None) -> dict[str, Any]:
+def validated(entry: Entry, arguments: str | Mapping[str, Any] | None) -> dict[str, Any]:
+    """The arguments as the tool takes them, or ToolFailure("invalid_arguments") with what is wrong."""
     try:
         values = args.read(arguments)
     except ArgumentsMalformed as error:
