@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection, Sequence
-from typing import Protocol
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from typing import Any, Protocol
 
 from conversations.brains.actions import Action
+from conversations.brains.loop import TurnTools
 from conversations.brains.rtvi import RTVIMessage
 from conversations.core.transcript import Said
 
@@ -27,6 +28,13 @@ class BrainSession(Protocol):
 
     def dispatch(self, action: Action) -> str:
         """Sends the action to the screen and returns the command's id; it never waits for anything."""
+        ...
+
+    async def begin(self, methods: Sequence[Callable[..., Any]]) -> TurnTools:
+        """What the running turn may use: these methods and the conversation's own tools, once a turn.
+
+        For adapters; raises DeclarationRefused where a method cannot be a tool.
+        """
         ...
 
 
