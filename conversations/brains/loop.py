@@ -120,7 +120,7 @@ class TurnTools(Protocol):
 
 async def answer(
     stream: Stream, opening: ModelRequest, tools: TurnTools, most_hops: int
-) -> AsyncIterator[str]:
+) -> AsyncGenerator[str, None]:
     """What is to be spoken, piece by piece; each answer of the model's is a unit that ends with a line's end.
 
     Tools are run after at most `most_hops` answers; then the model may only speak. Raises ModelFailed.
