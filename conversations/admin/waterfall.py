@@ -100,7 +100,7 @@ def gaps(span: Span, taken: Iterable[Span]) -> list[Span]:
     start, end = span
     left: list[Span] = []
     for begins, ends in sorted(taken):
-        if begins > start:
+        if min(begins, end) > start:
             left.append((start, min(begins, end)))
         start = max(start, ends)
         if start >= end:

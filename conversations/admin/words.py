@@ -26,6 +26,7 @@ CALL_CODES = {
 TURN_CODES = {
     "no_answer": "No answer came for too long, or it was empty.",
     "speech_lost": "The speech service was lost in the middle of the question or of its answer.",
+    "response_incomplete": "The speech service broke its answer off.",
     "response_failed": "The speech service failed to make an answer.",
     "call_limit": "The model asked for yet another tool after the last one that a turn may use.",
     "malformed_selection": "The model wrote tool selections that cannot be read, and none was run.",
