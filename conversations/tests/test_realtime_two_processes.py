@@ -198,6 +198,32 @@ async def test_kill_9_in_mid_tool_leaves_exactly_one_closed_row_and_an_open_conv
     assert said == ["Hello.", "Hello Ada.", "List the latest reports.", "List them again."]
 
 
+async def test_a_caller_who_comes_back_to_another_process_ends_the_held_call_and_goes_on_with_the_history(
+    deployment, b, person, speech, aquaportal
+):
+    async with person.talks(b.address) as talk:
+        await talk.ready()
+        speech.replies.append(Says("Hello Ada."))
+        await talk.types("Hello.")
+        await talk.shown("response.done")
+        await person.turns(1)
+        await slow_tool(talk, speech, aquaportal)
+        talk.reset()
+
+    async def held():
+        return any("conversation.held" in line for line in b.log)
+
+    await eventually(held)
+    async with person.talks() as talk:
+        await talk.ready()
+        await speech.lines[0].gone()
+        items = [event["item"] for event in speech.lines[1].sent_of("conversation.item.create")]
+        assert [item["content"][0]["text"] for item in items][:2] == ["Hello.", "Hello Ada."]
+        calls = f"SELECT status, code FROM conversations_toolcall WHERE {of(person)}"
+        await eventually(lambda: deployment.database.ask(f"{calls} AND status <> 'running'"))
+        assert await deployment.database.ask(calls) == [("failed", "cancelled")]
+
+
 @pytest.mark.parametrize("deployment", ["tests"], indirect=True)
 async def test_a_server_that_is_told_to_stop_closes_its_rows_itself(
     deployment, b, person, speech, aquaportal
