@@ -47,6 +47,13 @@ class SlowTool:
         self.finish = asyncio.Event()
         self.source = MemorySource((METRIC, self._work))
 
+    async def asked_by(self, call):
+        """The connection to the service, once the caller's question has set the tool to work."""
+        line = await call.ready()
+        call.types(QUESTION)
+        await self.started.wait()
+        return line
+
     async def _work(self, arguments, context):
         self.started.set()
         try:

@@ -27,9 +27,7 @@ async def test_a_slow_tool_gets_one_spoken_line_and_then_its_answer():
     slow = SlowTool()
     service = MemoryService(PICKS, Says("One moment."), Says(ANSWER))
     async with LiveCall(service, slow.source, limits=LIMITS, spoken=WORDS) as call:
-        line = await call.ready()
-        call.types(QUESTION)
-        await slow.started.wait()
+        line = await slow.asked_by(call)
         await seconds_pass(20)
         assert call.text() == "One moment."
         slow.finish.set()

@@ -277,9 +277,7 @@ async def test_a_stock_client_that_comes_back_is_told_of_its_session_and_nothing
     slow = SlowTool()
     service = MemoryService(PICKS, Says(ANSWER))
     async with LiveCall(service, slow.source) as call:
-        await call.ready()
-        call.types(QUESTION)
-        await slow.started.wait()
+        await slow.asked_by(call)
         call.session.browser_left()
         call.frames.clear()
         call._taken = 0
@@ -297,9 +295,7 @@ async def test_what_vocero_told_meanwhile_is_told_after_ready():
     slow = SlowTool()
     service = MemoryService(PICKS)
     async with LiveCall(service, slow.source) as call:
-        line = await call.ready()
-        call.types(QUESTION)
-        await slow.started.wait()
+        line = await slow.asked_by(call)
         call.session.browser_left()
         slow.finish.set()
         await seconds_pass(1)

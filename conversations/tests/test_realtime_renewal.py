@@ -42,9 +42,7 @@ async def test_a_tool_that_runs_through_a_loss_is_answered_in_the_next_session_c
     slow = SlowTool()
     service = MemoryService(PICKS, Says(ANSWER))
     async with LiveCall(service, slow.source) as call:
-        line = await call.ready()
-        call.types(QUESTION)
-        await slow.started.wait()
+        line = await slow.asked_by(call)
         line.say(EXPIRED)
         await call.shown("vocero.speech.restored")
         renewed = await service.line(2)
@@ -74,9 +72,7 @@ async def test_a_result_that_comes_between_two_sessions_is_not_lost_case_118():
     slow = SlowTool()
     service = MemoryService(PICKS, Says(ANSWER))
     async with LiveCall(service, slow.source) as call:
-        line = await call.ready()
-        call.types(QUESTION)
-        await slow.started.wait()
+        line = await slow.asked_by(call)
         service.refusals = 2
         line.drop()
         await call.shown("vocero.speech.lost")
@@ -93,9 +89,7 @@ async def test_a_stop_is_heeded_while_the_service_is_lost():
     slow = SlowTool()
     service = MemoryService(PICKS)
     async with LiveCall(service, slow.source) as call:
-        line = await call.ready()
-        call.types(QUESTION)
-        await slow.started.wait()
+        line = await slow.asked_by(call)
         service.greets = False
         line.drop()
         await call.shown("vocero.speech.lost")
