@@ -153,6 +153,27 @@ class Gate:
             return self._hold(event)
         return Passed((self._sounded(event),))
 
+    def flow(self, event: AudioDelta | TextDelta) -> Effect | None:
+        """More of a part that passes; None, with nothing taken, where it must be looked at more closely."""
+        if not self._speaking or self._held or self._over or self.stale or self.muted:
+            return None
+        key = event.item_id, event.content_index
+        if isinstance(event, AudioDelta):
+            return self._sounded(event) if key in self.spoken.audio_ms and self._is_decided() else None
+        is_same = (
+            self._read_last is not None and not self._is_of_another_part(event) and key not in self._left
+        )
+        if not is_same or not event.text or not (self._parser is None or self._parser.passes(event.text)):
+            return None
+        self._received += len(event.text) + PIECE_COST
+        self._pieces.setdefault(key, []).append(event.text)
+        self.kept.add(key, event.text, event.spoken)
+        self._perceived = self._perceived or not event.text.isspace()
+        return Show(event.frame)
+
+    def _is_decided(self) -> bool:
+        return self._parser is None or not (self._parser.undecided or self._parser.shut)
+
     def again(self, event: Structure) -> Effect:
         """An item that the browser asked for, as far as it passed."""
         return self._shown(event)

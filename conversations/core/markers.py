@@ -12,12 +12,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from string import ascii_letters
 
 NAME_LIMIT = 128
 ARGUMENTS_LIMIT = 65_536
 THOUGHTS_LIMIT = 65_536
 
 _KEYWORDS = ("vocero_mcp_call", "apipilot_call", "mcp_call")
+_BEGINNINGS = frozenset(keyword[:end] for keyword in _KEYWORDS for end in range(1, len(keyword) + 1))
 _GRAMMARS = {"<<<VOCERO_MCP_CALL": "mcp", "<<<APIPILOT_CALL": "apipilot"}
 _WORD = "|".join(_KEYWORDS)
 # Behind a bracket also with another or no separator: what prepares text for speech may have taken it away.
@@ -143,6 +145,16 @@ class MarkerParser:
         while text:
             text = self._read(text, parts)
         return parts
+
+    def passes(self, text: str) -> bool:
+        """Whether a piece is speech to its last letter; it is read if so, and else not at all."""
+        if self._held or self._read != self._speech or "<" in text or "_" in text:
+            return False
+        last_word = text[len(text.rstrip(ascii_letters)) :]
+        if last_word.lower() in _BEGINNINGS:
+            return False
+        self._before = text[-1:] or self._before
+        return True
 
     def finish(self) -> list[Part]:
         """The parts left at the end of a content part; an unfinished marker is never released."""
@@ -314,7 +326,7 @@ def _tail_start(work: str, start: int) -> int:
     tail = found.group()
     lower = tail.lstrip("<").lstrip().lower()
     if not tail.startswith("<"):
-        grows = any(keyword.startswith(lower) for keyword in _KEYWORDS)
+        grows = lower in _BEGINNINGS
     else:
         loose = _SEPARATORS.sub("", lower)
         grows = any(keyword.startswith(loose) for keyword in _BARE_KEYWORDS)

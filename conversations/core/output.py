@@ -142,6 +142,15 @@ class Output:
         self._response_of.put(event.item_id, event.response_id)
         return self._timed(event.response_id, gate, passed)
 
+    def flow(self, event: AudioDelta | TextDelta, turn: Turn) -> Effect | None:
+        """More of what this turn says; None, with nothing taken, where `take` is to look at it."""
+        gate, of = self._gates.get(event.response_id, (None, None))
+        if gate is None or of is not turn or not event.response_id:
+            return None
+        if self._absent or gate.overflows or event.response_id in self._holding:
+            return None
+        return gate.flow(event)
+
     def give_up_waiting(self, response_id: str) -> Passed:
         """The time limit of what a response holds back ran out."""
         known = self._gates.get(response_id)

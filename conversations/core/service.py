@@ -32,6 +32,20 @@ class ServiceSide:
             return effects
         return [*effects, *self.passed(event.response_id, self._floor.output.take(event), now)]
 
+    def flow(self, event: e.AudioDelta | e.TextDelta, now: float) -> list[Effect] | None:
+        """More of what is being said, which changes nothing but its length; None for anything else.
+
+        Most of what a call says takes this way.
+        """
+        floor, turn = self._floor, self._floor.turn
+        if turn is None or turn.owed or turn.answered_at is None or turn.answer.overflows:
+            return None
+        shown = floor.output.flow(event, turn)
+        if shown is not None and floor.output.take_perceived(event.response_id):
+            turn.answer.sounds(now)
+            floor.moved_at = now
+        return None if shown is None else [shown]
+
     def passed(self, response_id: str, passed: Passed, now: float) -> list[Effect]:
         """What of a response may be heard is heard; a marker that it completed is a pick."""
         turn = self._floor.output.turn_of(response_id)

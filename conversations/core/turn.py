@@ -83,6 +83,8 @@ class Machine:
         cell = self._cells[type(event)]
         if self._ended and not isinstance(event, e.ToolEnded):
             return []
+        if isinstance(event, e.AudioDelta | e.TextDelta) and (flow := self._service.flow(event, now)):
+            return flow
         return [*self._noted(cell(event, now)), *self._watch(now), *self._lines.watch()]
 
     def is_quiet(self, now: float) -> bool:

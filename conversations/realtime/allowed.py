@@ -103,7 +103,15 @@ def _read_append(frame: str) -> Forward | None:
         return None
     # A repeated key would let another parser read another event out of the same text.
     quotes = _APPEND_QUOTES if event.event_id is None else _APPEND_QUOTES_WITH_ID
-    return Forward(frame, is_audio=True) if frame.count('"') == quotes else None
+    return Forward(frame, is_audio=True) if _quotes(frame, event.audio) == quotes else None
+
+
+def _quotes(frame: str, audio: str) -> int:
+    """How many quotes a frame has; in the middle of a long one there is nothing but audio."""
+    around = len(frame) - len(audio)
+    if '"' in audio or around > len(audio):
+        return frame.count('"')
+    return frame.count('"', 0, around) + frame.count('"', -around)
 
 
 def _append_again(event: dict[str, Any]) -> Forward:

@@ -6,7 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from conversations.core.events import AudioDelta
 from conversations.core.recent import Recent
+from conversations.realtime.deltas import Piece
 from conversations.realtime.dialects import Traits
 
 ANSWERS = 64
@@ -87,11 +89,16 @@ class Completion:
         """A response was asked for: the next one does not come by itself."""
         self._asked += 1
 
-    def is_sounding(self, response_id: str, item_id: str) -> bool:
-        """Whether more audio of this item adds nothing that must be told before it."""
-        answer = self._answers.get(response_id)
-        item = answer.items.get(item_id) if answer is not None else None
-        return item is not None and item.sounding
+    def goes_on(self, piece: Piece) -> bool:
+        """Whether nothing must be told before this piece, since more of the same was told already."""
+        answer = self._answers.get(piece.response_id)
+        item = answer.items.get(piece.item_id) if answer is not None else None
+        if item is None or isinstance(piece, AudioDelta):
+            return item is not None and item.sounding
+        if not item.texts or piece.content_index:
+            return False
+        item.texts.append(piece.text)
+        return True
 
     def whole(self, event: Told) -> list[Told]:
         """The events that this one of the service's stands for; `event` itself where it needs no other."""

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from conversations.core import events as e
-from conversations.realtime import beta, dialects, shapes, wire
+from conversations.realtime import beta, deltas, dialects, shapes, wire
 from conversations.realtime.completion import Completion
 
 # Base64 holds no quotes, and in a string they are escaped.
@@ -37,11 +37,14 @@ class Interpreter:
 
     def decode(self, frame: str) -> tuple[wire.Found, ...]:
         """The core's events of one frame of the service; none for a frame that nobody may see or act on."""
+        piece = deltas.read(frame)
+        if piece is not None and self._completion.goes_on(piece):
+            return (_in_place(piece),)
         name = wire.kind(frame)
         if not wire.is_known(beta.NAMES.get(name, name)) and name != "conversation.item.created":
             return ()
         try:
-            return self._more_audio(frame) if name == wire.AUDIO else self._decode(frame)
+            return self._decode(frame)
         except (*wire.UNREADABLE, *wire.MISSHAPEN):
             return ()
 
@@ -49,18 +52,6 @@ class Interpreter:
         """A session of the service's in GA's shape."""
         nested: Mapping[str, Any] = beta.to_ga({"type": "", "session": dict(told)})["session"]
         return nested
-
-    def _more_audio(self, frame: str) -> tuple[wire.Found, ...]:
-        """Audio is most of what is said, and is decoded whole only where it begins an item."""
-        try:
-            audio = wire.audio(frame)
-        except (*wire.UNREADABLE, *wire.MISSHAPEN):
-            return self._decode(frame)
-        if not self._completion.is_sounding(audio.response_id, audio.item_id):
-            return self._decode(frame)
-        if not audio.content_index:
-            return (audio,)
-        return (replace(audio, content_index=0, frame=_INDEX.sub(r"\g<1>0", frame, count=1)),)
 
     def _decode(self, frame: str) -> tuple[wire.Found, ...]:
         said = wire.whole(frame)
@@ -140,6 +131,13 @@ _ANSWERS = {
     dialects.CLEAR: "input_audio_buffer.cleared",
     dialects.TRUNCATE: "conversation.item.truncated",
 }
+
+
+def _in_place(piece: deltas.Piece) -> deltas.Piece:
+    """Some count their pieces of audio where GA counts the parts of an item."""
+    if not piece.content_index:
+        return piece
+    return replace(piece, content_index=0, frame=_INDEX.sub(r"\g<1>0", piece.frame, count=1))
 
 
 def _text(event: Mapping[str, Any]) -> str:

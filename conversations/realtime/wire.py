@@ -11,27 +11,13 @@ import msgspec
 
 from conversations.core import effects as fx
 from conversations.core import events as e
-from conversations.realtime import shapes
-
-BYTES_A_MILLISECOND = 48  # PCM16, one channel, 24 kHz
+from conversations.realtime import deltas, shapes
 
 
 class Kind(msgspec.Struct):
     """What every frame is sorted by; the rest of it is decoded only where the core needs it."""
 
     type: str
-
-
-class Audio(msgspec.Struct, forbid_unknown_fields=True):
-    """A piece of audio, which is counted but never decoded."""
-
-    type: str
-    delta: msgspec.Raw
-    event_id: str | None = None
-    response_id: str | None = None
-    item_id: str | None = None
-    output_index: int | None = None
-    content_index: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +33,9 @@ class SessionUpdated:
 
 Found = e.Event | SessionUpdated
 
-AUDIO, UPDATED = "response.output_audio.delta", "session.updated"
+UPDATED = "session.updated"
 
 _kind = msgspec.json.Decoder(Kind)
-_audio_head = msgspec.json.Decoder(Audio)
 _whole = msgspec.json.Decoder(dict[str, Any])
 
 # What a frame can raise that is no event, or not one of the shape that its type promises. Too deep is one of
@@ -86,7 +71,7 @@ def whole(frame: str | bytes) -> dict[str, Any]:
 
 def is_known(name: str) -> bool:
     """Whether anybody may see, or acts on, an event of that type."""
-    return name in (AUDIO, UPDATED) or name in _READERS
+    return name in (deltas.AUDIO, UPDATED) or name in _READERS
 
 
 def decode(event: dict[str, Any], frame: str) -> tuple[Found, ...]:
@@ -94,7 +79,7 @@ def decode(event: dict[str, Any], frame: str) -> tuple[Found, ...]:
 
     Raises one of MISSHAPEN.
     """
-    return (audio(frame),) if event["type"] == AUDIO else _READERS[event["type"]](event, frame)
+    return (audio(frame),) if event["type"] == deltas.AUDIO else _READERS[event["type"]](event, frame)
 
 
 def session_updated(event: dict[str, Any], frame: str) -> SessionUpdated:
@@ -169,14 +154,11 @@ def _response(options: Mapping[str, Any], last: bool, plain_instructions: str | 
 
 
 def audio(frame: str) -> e.AudioDelta:
-    """A piece of audio; raises one of UNREADABLE or MISSHAPEN where it has more fields, or other ones."""
-    head = _audio_head.decode(frame)
-    if not bytes(head.delta).startswith(b'"'):
+    """A piece of audio, of known fields only; raises TypeError where it is none."""
+    piece = deltas.read(frame)
+    if not isinstance(piece, e.AudioDelta):
         raise TypeError("not audio")
-    base64 = bytes(head.delta).strip(b'"').rstrip(b"=")
-    milliseconds = len(base64) * 3 / 4 / BYTES_A_MILLISECOND
-    place = head.response_id or "", head.item_id or "", head.content_index or 0
-    return e.AudioDelta(*place, milliseconds, frame)
+    return piece
 
 
 Reader = Callable[[dict[str, Any], str], tuple[Found, ...]]

@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 
 from conversations.core import effects as fx
 from conversations.core import events as e
-from conversations.realtime import beta, shapes, wire
+from conversations.realtime import beta, deltas, shapes, wire
 from conversations.realtime.interpreter import Interpreter
 from conversations.tests import speech_events as ga
 from conversations.tests.speech_events import Calls, Numbers, Says
 
 PLACE = {"response_id": "resp_1", "item_id": "item_1", "content_index": 0}
-EVERY_KIND = sorted({*wire._READERS, *wire.PASSING, *beta.NAMES, wire.AUDIO, "conversation.item.created"})
+EVERY_KIND = sorted({*wire._READERS, *wire.PASSING, *beta.NAMES, deltas.AUDIO, "conversation.item.created"})
 FIELDS = sorted(
     {
         "response",
