@@ -19,7 +19,6 @@ ARGUMENTS_LIMIT = 65_536
 THOUGHTS_LIMIT = 65_536
 
 _KEYWORDS = ("vocero_mcp_call", "apipilot_call", "mcp_call")
-_BEGINNINGS = frozenset(keyword[:end] for keyword in _KEYWORDS for end in range(1, len(keyword) + 1))
 _GRAMMARS = {"<<<VOCERO_MCP_CALL": "mcp", "<<<APIPILOT_CALL": "apipilot"}
 _WORD = "|".join(_KEYWORDS)
 # Behind a bracket also with another or no separator: what prepares text for speech may have taken it away.
@@ -28,16 +27,13 @@ _SEPARATORS = re.compile(r"[_\s-]+", re.ASCII)
 _BARE_KEYWORDS = tuple(keyword.replace("_", "") for keyword in _KEYWORDS)
 # ASCII: otherwise a dotless i would count as one, but only where it does not come at the end of a piece.
 _FLAGS = re.IGNORECASE | re.ASCII
-_PREFIXES = "|".join(
-    sorted(
-        {
-            word[:size]
-            for keyword in _KEYWORDS
-            for word in [keyword.partition("_")[0]]
-            for size in range(1, len(word) + 1)
-        }
-    )
+_FIRST_WORDS = frozenset(
+    word[:size]
+    for keyword in _KEYWORDS
+    for word in [keyword.partition("_")[0]]
+    for size in range(1, len(word) + 1)
 )
+_PREFIXES = "|".join(sorted(_FIRST_WORDS))
 _TRIGGER = re.compile(
     rf"(?P<think><think>)|(?P<unthink></think>)|(?P<marker><{{1,32}}\s?(?:{_LOOSE})|(?<![A-Za-z0-9_<])(?:{_WORD}))",
     _FLAGS,
@@ -151,7 +147,7 @@ class MarkerParser:
         if self._held or self._read != self._speech or "<" in text or "_" in text:
             return False
         last_word = text[len(text.rstrip(ascii_letters)) :]
-        if last_word.lower() in _BEGINNINGS:
+        if last_word.lower() in _FIRST_WORDS:
             return False
         self._before = text[-1:] or self._before
         return True
@@ -326,7 +322,7 @@ def _tail_start(work: str, start: int) -> int:
     tail = found.group()
     lower = tail.lstrip("<").lstrip().lower()
     if not tail.startswith("<"):
-        grows = lower in _BEGINNINGS
+        grows = any(keyword.startswith(lower) for keyword in _KEYWORDS)
     else:
         loose = _SEPARATORS.sub("", lower)
         grows = any(keyword.startswith(loose) for keyword in _BARE_KEYWORDS)
