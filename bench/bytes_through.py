@@ -15,7 +15,6 @@ from conversations.realtime.browser import Browser  # noqa: E402  (the settings 
 from conversations.realtime.connection import SpeechUnavailable, dial  # noqa: E402
 from conversations.realtime.outbox import Outbox  # noqa: E402
 from conversations.realtime.upstream import TO_SERVICE  # noqa: E402
-from vocero.daphne_sockets import mended  # noqa: E402
 
 Receive = Callable[[], Awaitable[Mapping[str, Any]]]
 Send = Callable[[Mapping[str, Any]], Awaitable[None]]
@@ -49,4 +48,4 @@ async def _hear(receive: Receive, outbox: Outbox) -> None:
             raise SpeechUnavailable("not read")
 
 
-application = mended(relay)
+application = relay
