@@ -151,7 +151,7 @@ class Completion:
             return [event]
         status = "completed" if response.get("status") == "completed" else "incomplete"
         closing = [one for item in answer.items.values() for one in self._closed(answer, item, status)]
-        told = [_as_item(item, status) for item in answer.items.values()]
+        told = [_as_item(item, status) for item in answer.items.values() if item.done or item.call is None]
         if told and not output:
             event = {**event, "response": {**response, "output": told}}
         return [*closing, event]
@@ -173,6 +173,9 @@ class Completion:
     def _item_done(self, event: Told) -> list[Told]:
         answer, before = self._answer(event)
         item_id = str(event["item"].get("id") or "")
+        if answer is not None and event["item"].get("type") == "function_call":
+            item = answer.item(item_id)
+            item.call, item.done = event["item"], True
         if answer is None or item_id not in self._created:
             return [*before, event]
         previous = self._created.take(item_id)
@@ -295,10 +298,11 @@ class Completion:
     # ---- endings
 
     def _closed(self, answer: _Answer, item: _Item, status: str) -> list[Told]:
-        if item.done or not item.added:
+        # A call that was cut off before its arguments is none.
+        if item.done or not item.added or item.call is not None:
             return []
         item.done = True
-        closing = self._closed_part(answer, item) if item.call is None else []
+        closing = self._closed_part(answer, item)
         whole = _as_item(item, status)
         return [*closing, self._of("response.output_item.done", answer, item, item=whole)]
 

@@ -199,6 +199,17 @@ async def test_an_answer_that_is_talked_over_is_announced_and_ended_once():
         assert len(call.shown_of("response.created")) == 1
 
 
+def test_a_call_that_is_cut_off_before_its_arguments_is_no_call():
+    interpreter = Interpreter({"id": "session_1"}, Numbers().next)
+    place = {"response_id": "resp_1", "item_id": "item_1", "output_index": 0, "content_index": 0}
+    sound = {"type": "response.output_audio.delta", **place, "delta": ga.sound(20)}
+    begun = ga.called("resp_1", ga.call_item("item_2", "call_1", "get_report", "{}"))[0]
+    told = [sound, begun, ga.done("resp_1", status="cancelled")]
+    found = [event for frame in told for event in interpreter.decode(json.dumps(frame))]
+    assert [event.calls + event.told for event in found if isinstance(event, e.ResponseDone)] == [()]
+    assert not any(isinstance(event, e.FunctionCall) for event in found)
+
+
 @every_dialect
 @in_virtual_time
 async def test_what_the_browser_writes_is_an_item_added_and_done():
