@@ -238,12 +238,13 @@ class Upstream:
         finally:
             self._outbox = None
             self._recognise(interpreter)
-            for task in (reader, sender, rotation):
-                task.cancel()
-            await asyncio.gather(reader, sender, rotation, return_exceptions=True)
-            if reason != "rotated":
-                await _close(connection, rotation)
+            # Before anything is waited for: the call may end in that moment, too.
             self._line.write(UpstreamClosed(self._upstream_id, reason, self._line.now()))
+            try:
+                await _ended(reader, sender, rotation)
+            finally:
+                if reason != "rotated":
+                    await _close(connection, rotation)
 
     async def _begin(self, running: Running, outbox: Outbox) -> None:
         """The call goes on with this session; nobody waits for the end of the one before."""
@@ -378,8 +379,14 @@ async def _send_in_time(connection: Connection, frame: str) -> None:
         raise SpeechUnavailable("not read") from error
 
 
+async def _ended(*tasks: asyncio.Task[Any]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
 async def _close(connection: Connection, rotation: asyncio.Task[Running]) -> None:
     """A session that was lost, and a successor that was ready in the same moment."""
     await connection.close()
-    if not rotation.cancelled() and rotation.exception() is None:
+    if rotation.done() and not rotation.cancelled() and rotation.exception() is None:
         await rotation.result().connection.close()

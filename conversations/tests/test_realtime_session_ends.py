@@ -142,6 +142,20 @@ async def test_the_end_of_a_call_closes_its_rows_and_cancels_its_tools_case_102(
     assert [r.reason for r in call.records if isinstance(r, UpstreamClosed)] == ["closed"]
 
 
+@pytest.mark.parametrize("turns", range(8))
+@in_virtual_time
+async def test_a_session_that_is_lost_while_the_call_ends_is_closed_in_the_record(turns):
+    async with LiveCall(MemoryService()) as call:
+        line = await call.ready()
+        line.drop()
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        call.session.end(endings.LEFT)
+        await call.running
+        assert [type(record) for record in call.records].count(UpstreamClosed) == 1
+        assert line.closed.is_set()
+
+
 @in_virtual_time
 async def test_what_the_service_says_after_the_end_opens_no_turn():
     slow = SlowTool()
