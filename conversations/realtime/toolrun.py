@@ -51,9 +51,10 @@ class Runner:
 
         context = CallContext(self.caller, self.timeout, on_progress, on_untold)
         try:
-            await self.commit(effect.opened)
+            async with asyncio.timeout(self.timeout):
+                await self.commit(effect.opened)
             outcome = await executor.run(offer, effect.name, effect.arguments, context, effect.room)
-        except NotRecorded:
+        except (NotRecorded, TimeoutError):
             self.feed(ToolEnded(effect.call_id, "failed", "internal", FOR_MODEL["internal"], 0))
             return
         except asyncio.CancelledError:
