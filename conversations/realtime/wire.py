@@ -183,7 +183,7 @@ def _heard(event: dict[str, Any], frame: str) -> tuple[e.Event, ...]:
 
 
 def _text_delta(event: dict[str, Any], frame: str) -> tuple[e.Event, ...]:
-    text, place = str(event.get("delta") or ""), _place(event)
+    text, place = str(event["delta"] or ""), _place(event)
     index, spoken = int(event.get("content_index") or 0), "_transcript." in event["type"]
     return (e.TextDelta(*place, index, text, frame, spoken),)
 
@@ -236,7 +236,7 @@ def _call(response_id: str, item: Mapping[str, Any]) -> e.FunctionCall:
 
 def _response_created(event: dict[str, Any], frame: str) -> tuple[e.Event, ...]:
     response = event["response"]
-    return (e.ResponseStarted(str(response["id"]), _with_output(event, frame, [])),)
+    return (e.ResponseStarted(str(response["id"] or ""), _with_output(event, frame, [])),)
 
 
 def _response_done(event: dict[str, Any], frame: str) -> tuple[e.Event, ...]:

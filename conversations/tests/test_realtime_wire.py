@@ -194,6 +194,18 @@ def test_a_whole_response_is_read_event_by_event():
         assert len(decoded(**event)) >= 1, event["type"]
 
 
+@pytest.mark.parametrize("kind", ["response.output_text.delta", "response.output_audio_transcript.delta"])
+def test_a_delta_without_words_is_none(kind):
+    place = '"response_id":"resp_1","item_id":"item_1"'
+    assert heard(f'{{"type":"{kind}",{place},"delta":{{"a":1}}}}') == ()
+    assert heard(f'{{"type":"{kind}",{place}}}') == ()
+
+
+def test_a_response_whose_id_is_null_has_none():
+    event = only(type="response.created", response={"id": None})
+    assert event.response_id == ""
+
+
 DEEP = "[" * 5_000 + "]" * 5_000
 
 
