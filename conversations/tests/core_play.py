@@ -24,7 +24,8 @@ from conversations.tests.core_rows import Rows
 from tools.arguments import canonical
 
 PROFILES = {
-    "default": settings(max_examples=60, stateful_step_count=40, deadline=None),
+    # The same on every machine and every day, so that nothing fails that a change has not broken.
+    "default": settings(max_examples=60, stateful_step_count=40, deadline=None, derandomize=True),
     "nightly": settings(
         max_examples=3_000,
         stateful_step_count=80,

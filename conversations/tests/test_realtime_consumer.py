@@ -62,7 +62,7 @@ async def test_a_client_is_heard_out_although_it_takes_nothing_any_more(vocero, 
     await line.asked("response.cancel")
     wire.receives(f'{{"type":"vocero.client.played","item_id":"{delta["item_id"]}","played_ms":200}}')
     await wire.leaves()
-    await eventually(lambda: rows(Turn, outcome="interrupted", heard_text="one"))
+    await eventually(lambda: rows(Turn, outcome="interrupted", heard_text="one two"))
 
 
 async def test_a_socket_that_leaves_at_the_door_takes_no_call_away(vocero, ada, speech, monkeypatch):

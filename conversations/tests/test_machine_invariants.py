@@ -1,0 +1,25 @@
+"""All ten invariants hold, in whatever order callers, services, tools, browsers and operators act."""
+
+from hypothesis import HealthCheck, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from conversations.tests.core_play import PROFILE, PROFILES
+from conversations.tests.machine.calls import CallMachine
+from conversations.tests.machine.queues import make_small
+
+STEPS = 50
+EXAMPLES = 80
+NIGHTLY_STEPS = 100_000
+
+
+def test_whatever_happens_all_ten_invariants_hold(monkeypatch):
+    make_small(monkeypatch)
+    examples = NIGHTLY_STEPS // STEPS if PROFILE is PROFILES["nightly"] else EXAMPLES
+    everything = settings(
+        PROFILE,
+        max_examples=examples,
+        stateful_step_count=STEPS,
+        suppress_health_check=list(HealthCheck),
+        print_blob=True,
+    )
+    run_state_machine_as_test(CallMachine, settings=everything)
