@@ -14,6 +14,7 @@ from conversations.core.toolcalls import Chosen
 from conversations.core.turns import Turn
 
 CODE_LIMIT = 40
+TURN_DETECTED = "turn_detected"
 RESPONSES_A_TURN = 32
 
 
@@ -165,10 +166,10 @@ class ServiceSide:
         return known and (bool(response_id) or self._floor.responses.is_running(response_id))
 
     def _cancelled(self, event: e.ResponseDone, now: float) -> list[Effect]:
-        """Where it was not cancelled by us, the service has heard the caller before it says so."""
+        """Where it was not us who ended it, the service has heard the caller before it says so."""
         responses = self._floor.responses
-        known = responses.is_doomed(event.response_id) or responses.is_over(event.response_id)
-        if known or self._floor.tools.taps.awaited:
+        ours = responses.is_doomed(event.response_id) or responses.is_over(event.response_id)
+        if (ours and event.code != TURN_DETECTED) or self._floor.tools.taps.awaited:
             return []
         return self._floor.interrupt("interrupted", now)
 

@@ -113,18 +113,19 @@ class Interpreter:
             return event
         return {**event, "response": {"output_modalities": self._modalities, **event["response"]}}
 
-    def instead(self, frame: str) -> e.Event | None:
-        """What answers a client's frame that this service lacks; None for one that goes to the service."""
+    def instead(self, frame: str) -> tuple[e.Event, ...]:
+        """What answers a client's frame that this service lacks; nothing where it goes to the service."""
         if wire.kind(frame) not in self.dialect.lacks:
-            return None
+            return ()
         event = wire.whole(frame)
+        refused = e.ServiceError("unsupported", "", str(event.get("event_id") or ""), "")
         if event["type"] == dialects.RETRIEVE:
-            return e.ServiceError("item_not_found", "", str(event.get("event_id") or ""), "")
+            return (refused,)
         told = {"type": _ANSWERS[event["type"]], "event_id": self._new_id("event")}
-        places: dict[str, Any] = {
-            key: event[key] for key in ("item_id", "content_index", "audio_end_ms") if key in event
-        }
-        return e.Passing(_text({**told, **places}))
+        places = {key: event[key] for key in ("item_id", "content_index", "audio_end_ms") if key in event}
+        shown = e.Passing(_text({**told, **places}))
+        # What the browser cut is cut for the browser; the model is to be told in another way.
+        return (shown, refused) if event["type"] == dialects.TRUNCATE else (shown,)
 
 
 _ANSWERS = {

@@ -125,11 +125,10 @@ class Upstream:
         """The frame as this service understands it; None for one that is answered here in its place."""
         if self._interpreter is None:
             return frame
-        answer = self._interpreter.instead(frame)
-        if answer is None:
-            return self._interpreter.encode(frame)
-        asyncio.get_running_loop().call_soon(self._listener.feed, answer)
-        return None
+        answers = self._interpreter.instead(frame)
+        for answer in answers:
+            asyncio.get_running_loop().call_soon(self._listener.feed, answer)
+        return None if answers else self._interpreter.encode(frame)
 
     def update(self, page: Mapping[str, Any]) -> None:
         """Declares the session anew with the page's wishes; the answer comes by `session_updated`, always."""

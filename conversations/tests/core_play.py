@@ -138,11 +138,10 @@ class Play:
         """The service is told this in its dialect; what it does not know is answered in its place."""
         frame = wire.encode(effect, "event_sent")
         self.sent.append(effect)
-        answer = self.interpreter.instead(frame)
-        if answer is None:
+        answers = self.interpreter.instead(frame)
+        self._coming.extend(answers)
+        if not answers:
             self.voice.hears(json.loads(self.interpreter.encode(frame)))
-        else:
-            self._coming.append(answer)
 
     def wait(self, seconds):
         """Time passes, and timers fire at theirs."""

@@ -30,6 +30,10 @@ class Voice:
 
     refusal = "invalid_value"
 
+    def failure(self, code):
+        """What it calls a response that failed for that reason."""
+        return code
+
     def __init__(self, dialect):
         self.dialect = dialect
         self.running = None
@@ -93,7 +97,7 @@ class BetaVoice(Voice):
             return []
         name = OLD_NAMES.get(kind, "conversation.item.created" if kind == "conversation.item.added" else kind)
         told = {**beta.from_ga(event), "type": name}
-        if kind.startswith("session."):
+        if kind.startswith("session.") and isinstance(told["session"], dict):
             told["session"] = {
                 "input_audio_format": "pcm16",
                 "modalities": ["text", "audio"],
@@ -107,6 +111,9 @@ class PipelineVoice(Voice):
     """huggingface/speech-to-speech 1.1: GA's events, less of them, with nulls and with codes of its own."""
 
     refusal = "unknown_or_invalid_event"
+
+    def failure(self, code):
+        return "response_failed"
 
     def __init__(self, dialect):
         super().__init__(dialect)
@@ -216,7 +223,7 @@ class BareVoice(PipelineVoice):
         if kind == f"{CALL}.done":
             return [{**event, "item_id": self.item_id or event["item_id"]}]
         if kind.startswith((TRANSCRIPT, TEXT)) and kind.endswith(".delta"):
-            self.item_id = event["item_id"]
+            self.item_id = event.get("item_id", "")
         if kind.startswith(TRANSCRIPT) and not self.dialect.deltas:
             return self._chunks(event)
         if kind == f"{AUDIO}.delta" and self.rest:

@@ -1,5 +1,7 @@
 """What a client gains by asking for more than anybody can use: nothing, and nobody else loses by it."""
 
+import pytest
+
 from conversations import journal
 from conversations.core.records import TurnOpened
 from conversations.journal import Journal, Share
@@ -10,6 +12,8 @@ from conversations.tests.live_call import ANSWER, QUESTION, LiveCall
 from conversations.tests.memory_speech import MemoryService
 from conversations.tests.speech_events import Says
 from conversations.tests.virtual_time import in_virtual_time, seconds_pass
+
+pytestmark = pytest.mark.every_dialect
 
 
 @in_virtual_time

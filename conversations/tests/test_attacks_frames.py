@@ -25,6 +25,8 @@ from conversations.tests.virtual_time import in_virtual_time, seconds_pass
 from tools.contract import Progress, ToolResult
 from tools.testing import MemorySource
 
+pytestmark = pytest.mark.every_dialect
+
 ORDERS = {"instructions": "SECRET orders", "tools": [{"name": "SECRET tool"}]}
 UTTERANCE = {"item_id": "item_1", "content_index": 0}
 SPOKEN = ga.spoken("resp_1", "item_1", Says("Hello there."))
@@ -153,7 +155,9 @@ async def answers_after(nonsense):
     async with LiveCall(service, oxygen_source()) as call:
         line = await call.ready()
         words = {"type": "response.output_text.delta", "response_id": "resp_9", "delta": "<think>"}
-        line.say(words, nonsense, {**words, "delta": "</think>Hello. "}, ga.done("resp_9"))
+        line.say(words)
+        line.put(json.dumps(nonsense))
+        line.say({**words, "delta": "</think>Hello. "}, ga.done("resp_9"))
         await line.quiet()
         call.types(QUESTION)
         await call.shown("response.output_audio.delta")

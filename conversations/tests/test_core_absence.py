@@ -21,6 +21,8 @@ from conversations.tests.core_play import (
     marker,
 )
 
+pytestmark = pytest.mark.every_dialect
+
 ITEM = f"item_of_{R}"
 
 

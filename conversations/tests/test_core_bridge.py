@@ -6,6 +6,8 @@ import pytest
 
 from conversations.tests.core_play import R, a_question, assert_no_tool_ran, assert_tool_ran, marker
 
+pytestmark = pytest.mark.every_dialect
+
 
 @pytest.mark.parametrize(
     ("source", "grammar", "runs"),

@@ -9,6 +9,12 @@ from conversations.core import events as e
 from conversations.core.hearing import MOST_CUTS
 from conversations.core.transcript import LETTERS_A_SECOND, Answer, Spoken, heard_part
 from conversations.tests.core_play import PROFILE, R, a_question, assert_not_asked, assert_turn_ended
+from conversations.tests.speech_dialects import PIPELINES, SENTENCES
+
+pytestmark = [
+    pytest.mark.every_dialect,
+    pytest.mark.except_in(*SENTENCES, because="these services tell whole sentences, and then their sound"),
+]
 
 WORDS = "one two three four five six seven eight nine ten"
 ITEM = f"item_of_{R}"
@@ -184,6 +190,7 @@ def test_an_old_report_does_not_cut_what_was_played_to_its_end_since(play):
 # ---- what the service remembers
 
 
+@pytest.mark.except_in(*PIPELINES, because="these services cut nothing")
 def test_what_the_client_cuts_is_cut_once(play):
     speaks(play)
     play.begins_to_speak()
@@ -194,6 +201,7 @@ def test_what_the_client_cuts_is_cut_once(play):
     assert play.messages == []
 
 
+@pytest.mark.except_in(*PIPELINES, because="these services cut nothing")
 def test_a_client_that_only_says_what_it_played_has_it_cut(play):
     speaks(play)
     play.begins_to_speak()

@@ -25,6 +25,8 @@ from conversations.tests.memory_speech import MemoryService
 from conversations.tests.speech_events import Says
 from conversations.tests.virtual_time import in_virtual_time
 
+pytestmark = pytest.mark.every_dialect
+
 GOES_ON = {
     "speaks": lambda play: play.begins_to_speak(),
     "types": lambda play: play.types("Something else.", ask=False),

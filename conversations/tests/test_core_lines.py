@@ -18,6 +18,8 @@ from conversations.tests.core_play import (
     marker,
 )
 
+pytestmark = pytest.mark.every_dialect
+
 QUESTION = "What about cage four?"
 WORDS = SPOKEN["en"]
 SLOW = 4.0
@@ -222,7 +224,7 @@ def test_silence_counts_from_the_last_sign_of_life(play):
 def test_a_failed_answer_is_apologised_for_aloud_once(play):
     play.types(QUESTION)
     play.look_away().responds(ga.Fails("rate_limit_exceeded"))
-    assert_turn_ended(play, "failed", "rate_limit_exceeded")
+    assert_turn_ended(play, "failed", play.voice.failure("rate_limit_exceeded"))
     assert lines(play) == [WORDS["response_failed"]]
     play.responds(ga.Fails("rate_limit_exceeded"))
     play.wait(60)

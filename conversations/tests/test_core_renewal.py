@@ -20,6 +20,8 @@ from conversations.tests.core_play import (
     assert_turn_ended,
 )
 
+pytestmark = pytest.mark.every_dialect
+
 QUESTION = "What about cage four?"
 
 

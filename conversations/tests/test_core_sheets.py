@@ -19,6 +19,8 @@ from conversations.tests.core_play import (
 from conversations.tests.core_sheets import DELETE, TAP_LIMIT, a_sheet, asking
 from tools.arguments import canonical
 
+pytestmark = pytest.mark.every_dialect
+
 
 def test_the_tool_waits_for_a_tap_and_runs_with_what_the_sheet_showed():
     play = asking()

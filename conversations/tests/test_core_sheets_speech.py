@@ -15,6 +15,9 @@ from conversations.tests.core_play import (
     assert_turn_ended,
 )
 from conversations.tests.core_sheets import DELETE, AskingPlay, a_sheet, asking
+from conversations.tests.speech_dialects import BARE, PIPELINES, SENTENCES
+
+pytestmark = pytest.mark.every_dialect
 
 
 @pytest.mark.parametrize("text", ["Yes, do it.", "Yes.", "No, wait."])
@@ -65,6 +68,7 @@ def test_noise_that_the_service_answers_by_itself_is_not_answered():
     assert_tool_ran(play, DELETE)
 
 
+@pytest.mark.except_in("s2s-2026-08a", *SENTENCES, because="these services announce no answers")
 def test_words_that_are_known_after_their_answer_began_are_answered_all_the_same():
     play, sheet = a_sheet()
     play.begins_to_speak()
@@ -79,6 +83,7 @@ def test_words_that_are_known_after_their_answer_began_are_answered_all_the_same
     assert_turn_ended(play, "done", caller_text="No, rather item eight.", heard_text="Item eight, then.")
 
 
+@pytest.mark.except_in(*BARE, because="these services tell no commits")
 def test_an_answer_asked_for_by_hand_waits_for_the_words():
     play, sheet = a_sheet()
     play.service({"type": "input_audio_buffer.committed", "item_id": "u", "previous_item_id": None})
@@ -101,6 +106,7 @@ def test_the_transcript_that_led_to_the_sheet_may_come_after_it():
     assert_tool_ran(play, DELETE)
 
 
+@pytest.mark.except_in(*PIPELINES, because="these services silence themselves")
 def test_speech_over_a_sheet_silences_the_answer_that_is_still_being_read():
     play = asking()
     play.writes(R, "Please tap yes.", item_id="words")

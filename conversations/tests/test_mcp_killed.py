@@ -20,6 +20,8 @@ from tools.contract import Caller
 from tools.sources.mcp import McpSource, Server
 from tools.testing import NOW, MemoryCache
 
+pytestmark = pytest.mark.every_dialect
+
 APOLOGY = "I lost the connection. Please ask again."
 
 

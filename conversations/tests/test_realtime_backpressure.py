@@ -19,6 +19,8 @@ from conversations.tests.memory_speech import MemoryService
 from conversations.tests.speech_events import Says
 from conversations.tests.virtual_time import in_virtual_time, seconds_pass
 
+pytestmark = pytest.mark.every_dialect
+
 SECOND = ga.sound(1_000)
 
 

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from conversations.realtime.words import FOR_CALLER
 from conversations.tests.live_call import METRIC, OXYGEN, QUESTION, LiveCall
 from conversations.tests.memory_speech import MemoryService
@@ -9,6 +11,8 @@ from conversations.tests.speech_events import Calls, Says
 from conversations.tests.virtual_time import in_virtual_time
 from tools.contract import ToolResult
 from tools.testing import MemorySource
+
+pytestmark = pytest.mark.every_dialect
 
 WORDS = "Unauthorized access"
 REFUSED = ToolResult(WORDS, is_error=True)

@@ -19,6 +19,8 @@ from conversations.tests.stored import change, rows
 from conversations.tests.talking import ADMINISTRATOR, MANAGER, Person, eventually
 from conversations.tests.virtual_time import in_virtual_time, seconds_pass
 
+pytestmark = pytest.mark.every_dialect
+
 pytest_plugins = ("conversations.tests.deployment",)
 
 REPORTS = Calls.one("list_reports", {"request": {}})

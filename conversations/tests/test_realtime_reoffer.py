@@ -3,6 +3,8 @@
 import json
 from dataclasses import replace
 
+import pytest
+
 from conversations.core.records import UpstreamClosed, UpstreamOpened
 from conversations.tests.live_call import ANSWER, METRIC, PICKS, QUESTION, LiveCall, SlowTool, oxygen_source
 from conversations.tests.memory_speech import MemoryService
@@ -10,6 +12,8 @@ from conversations.tests.speech_events import Calls, Says
 from conversations.tests.virtual_time import in_virtual_time, seconds_pass
 from tools.catalog import Offer
 from tools.testing import MemorySource, a_tool, answers, offer_of, reference_data
+
+pytestmark = pytest.mark.every_dialect
 
 REPORTS = a_tool("list_reports")
 

@@ -14,6 +14,8 @@ from conversations.tests.speech_events import Calls, Says
 from conversations.tests.virtual_time import in_virtual_time, seconds_pass
 from tools.testing import MemorySource, a_tool, answers
 
+pytestmark = pytest.mark.every_dialect
+
 REQUEST = {"type": "object", "properties": {"cage": {"type": "integer"}, "reason": {"type": "string"}}}
 FEED = a_tool("order_feed", {"type": "object", "properties": {"request": REQUEST}})
 ARGUMENTS = {"request": {"reason": "They are hungry.", "cage": 4}}

@@ -12,6 +12,8 @@ from conversations.tests.virtual_time import in_virtual_time
 from tools.naming import alias
 from tools.testing import MemorySource, a_tool, answers
 
+pytestmark = pytest.mark.every_dialect
+
 LONG = "x" * 70
 NAMES = ["calendar.update", "a/b", "my tool", "über", LONG + "left", LONG + "right"]
 
