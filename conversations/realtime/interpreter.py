@@ -122,7 +122,9 @@ class Interpreter:
         if event["type"] == dialects.RETRIEVE:
             return (refused,)
         told = {"type": _ANSWERS[event["type"]], "event_id": self._new_id("event")}
-        places = {key: event[key] for key in ("item_id", "content_index", "audio_end_ms") if key in event}
+        places: dict[str, Any] = {
+            key: event[key] for key in ("item_id", "content_index", "audio_end_ms") if key in event
+        }
         shown = e.Passing(_text({**told, **places}))
         # What the browser cut is cut for the browser; the model is to be told in another way.
         return (shown, refused) if event["type"] == dialects.TRUNCATE else (shown,)
