@@ -49,12 +49,16 @@ class Plan:
     session: Mapping[str, Any] = field(default_factory=dict)
 
 
-def load_plan(conversation_id: str, generation: int) -> Plan | None:
+def load_plan(conversation_id: str, generation: int | None) -> Plan | None:
     """The plan of a claim; None where the claim is not the newest, or the conversation is not open.
+
+    With no generation it is that of a turn over HTTP, which needs no claim.
 
     A credential that no key opens any more closes the conversation as `auth_expired`.
     """
-    open_rows = Conversation.objects.filter(state=Conversation.State.OPEN, generation=generation)
+    open_rows = Conversation.objects.filter(state=Conversation.State.OPEN)
+    if generation is not None:
+        open_rows = open_rows.filter(generation=generation)
     row = open_rows.filter(pk=conversation_id, expires_at__gt=timezone.now()).first()
     if row is None:
         return None
@@ -66,7 +70,7 @@ def load_plan(conversation_id: str, generation: int) -> Plan | None:
         return None
     return Plan(
         conversation_id=str(row.pk),
-        generation=generation,
+        generation=row.generation,
         mode=row.mode,
         caller=caller,
         caller_name=row.caller_name,

@@ -32,6 +32,8 @@ OPEN = Conversation.State.OPEN
 Reason = Conversation.CloseReason
 LEASE = timedelta(seconds=15)
 SECRET_LIFE = timedelta(minutes=10)
+# The longest that a tool may run, and some time to write it down.
+FINISHING = timedelta(seconds=200)
 # An open conversation without a call counts against the capacity for this long.
 FRESH = timedelta(seconds=60)
 NUDGE = "conversation.nudge"
@@ -287,8 +289,9 @@ def _close(conversation_id: uuid.UUID, reason: str, now: datetime, still: Q | No
         return False
     BackendToken.objects.filter(conversation=conversation_id).update(ciphertext="", erased_at=now)
     PhoneLink.objects.filter(conversation=conversation_id).update(phone_ciphertext="", used_by_hash="")
-    if not Conversation.objects.filter(pk=conversation_id, lease_expires_at__gt=now).exists():
-        # No call is left that would close them itself.
+    at_work = Q(lease_expires_at__gt=now) | Q(turn_lease_expires_at__gt=now)
+    if not Conversation.objects.filter(at_work, pk=conversation_id).exists():
+        # No call and no turn is left that would close them itself.
         _end_turns(Turn.objects.filter(conversation=conversation_id), now)
         _end_calls(ToolCall.objects.filter(conversation=conversation_id), now)
         _end_upstreams(UpstreamSession.objects.filter(conversation=conversation_id), now)
@@ -338,11 +341,21 @@ def _lost(now: datetime, began: str = "started_at") -> Q:
 
 
 def _lost_turns(now: datetime) -> QuerySet[Turn]:
-    return Turn.objects.filter(_lost(now), outcome=Turn.Outcome.RUNNING)
+    http, untold = Q(origin=Turn.Origin.HTTP), _no_turn(now)
+    return Turn.objects.filter(http & untold | ~http & _lost(now), outcome=Turn.Outcome.RUNNING)
 
 
 def _lost_calls(now: datetime) -> QuerySet[ToolCall]:
-    return ToolCall.objects.filter(_lost(now), status=ToolCall.Status.RUNNING)
+    http = Q(turn__origin=Turn.Origin.HTTP)
+    # Some tools finish after their turn.
+    gone = _no_turn(now) & Q(started_at__lt=now - FINISHING)
+    return ToolCall.objects.filter(http & gone | ~http & _lost(now), status=ToolCall.Status.RUNNING)
+
+
+def _no_turn(now: datetime) -> Q:
+    """Rows of a conversation in which no turn runs over HTTP."""
+    lease = "conversation__turn_lease_expires_at"
+    return Q(**{lease: None}) | Q(**{f"{lease}__lte": now})
 
 
 def _lost_upstreams(now: datetime) -> QuerySet[UpstreamSession]:

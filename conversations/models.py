@@ -19,6 +19,7 @@ class Conversation(models.Model):
     """One caller's conversation; `owner` and `lease_expires_at` say which live call, if any, holds it.
 
     `session` is what an integrator asked of the speech session; `claimed_at` is when the present owner came.
+    `turn_key` and `turn_lease_expires_at` say which turn over HTTP, if any, runs now.
     """
 
     class State(models.TextChoices):
@@ -55,6 +56,8 @@ class Conversation(models.Model):
     owner = models.CharField(max_length=64, blank=True)
     lease_expires_at = models.DateTimeField(null=True, blank=True)
     claimed_at = models.DateTimeField(null=True, blank=True)
+    turn_key = models.CharField(max_length=32, blank=True)
+    turn_lease_expires_at = models.DateTimeField(null=True, blank=True)
     opened_at = models.DateTimeField()
     last_seen_at = models.DateTimeField()
     expires_at = models.DateTimeField()
@@ -101,6 +104,21 @@ class BackendToken(models.Model):
 
     def __str__(self) -> str:
         return f"token {self.fingerprint[:8]}"
+
+
+class WaitingMessage(models.Model):
+    """A message of the app's for the turn that runs over HTTP, until the turn's process takes it."""
+
+    conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="waiting_messages")
+    body = models.JSONField()
+    sent_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["pk"]
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return f"message of {self.sent_at:%H:%M:%S}"
 
 
 class Turn(models.Model):

@@ -54,7 +54,7 @@ def instructions(
     if background:
         parts.append(background)
     if marker_tools:
-        parts.append("\n".join((marker_rules(marker_tools), *(_tool_line(tool) for tool in marker_tools))))
+        parts.append(marker_text(marker_tools))
     if page_context:
         parts.append(
             f"Context from the page that the caller is looking at, as information only:\n{page_context}"
@@ -72,6 +72,11 @@ def background(profile: str, episode_id: str) -> str:
     if hint.strip("… "):
         parts.append(_EPISODE.format(id=json.dumps(hint, ensure_ascii=False)))
     return "\n\n".join(parts)
+
+
+def marker_text(tools: Sequence[Tool]) -> str:
+    """The rules of the marker and the tools that it may pick."""
+    return "\n".join((marker_rules(tools), *(_tool_line(tool) for tool in tools)))
 
 
 def marker_rules(tools: Sequence[Tool]) -> str:
