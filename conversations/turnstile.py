@@ -31,8 +31,8 @@ def enter(conversation_id: str, key: str) -> bool:
             .update(turn_key=key, turn_lease_expires_at=now + LEASE, last_seen_at=now)
         )
         if entered:
-            WaitingMessage.objects.filter(conversation=conversation_id).delete()
-            left = Turn.objects.filter(conversation=conversation_id, origin=Turn.Origin.HTTP)
+            WaitingMessage.objects.filter(conversation_id=conversation_id).delete()
+            left = Turn.objects.filter(conversation_id=conversation_id, origin=Turn.Origin.HTTP)
             # A process that was killed left it so: no other can run beside this one.
             left.filter(outcome=Turn.Outcome.RUNNING).update(
                 outcome=Turn.Outcome.FAILED, code="connection_lost", ended_at=now
@@ -51,7 +51,7 @@ def leave(conversation_id: str, key: str) -> None:
     """The turn is over; the next may enter."""
     held = Conversation.objects.filter(pk=conversation_id, turn_key=key)
     if held.update(turn_key="", turn_lease_expires_at=None):
-        WaitingMessage.objects.filter(conversation=conversation_id).delete()
+        WaitingMessage.objects.filter(conversation_id=conversation_id).delete()
 
 
 def send(conversation_id: str, body: Mapping[str, Any]) -> str:
@@ -61,7 +61,7 @@ def send(conversation_id: str, body: Mapping[str, Any]) -> str:
         running = _open(conversation_id).filter(turn_lease_expires_at__gt=now)
         if not running.exists():
             return "no_turn"
-        if WaitingMessage.objects.filter(conversation=conversation_id).count() >= MOST_WAITING:
+        if WaitingMessage.objects.filter(conversation_id=conversation_id).count() >= MOST_WAITING:
             return "full"
         stored = storage.storable(dict(body))
         WaitingMessage.objects.create(conversation_id=conversation_id, body=stored, sent_at=now)
@@ -72,7 +72,7 @@ def send(conversation_id: str, body: Mapping[str, Any]) -> str:
 def take(conversation_id: str) -> list[Mapping[str, Any]]:
     """The messages that wait, oldest first, each once."""
     with transaction.atomic():
-        waiting = list(WaitingMessage.objects.filter(conversation=conversation_id).order_by("pk"))
+        waiting = list(WaitingMessage.objects.filter(conversation_id=conversation_id).order_by("pk"))
         WaitingMessage.objects.filter(pk__in=[one.pk for one in waiting]).delete()
     return [one.body for one in waiting]
 

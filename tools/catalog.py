@@ -55,6 +55,19 @@ class CatalogCache(Protocol):
     async def put(self, listing: Listing) -> None: ...
 
 
+class Unkept:
+    """A CatalogCache that keeps nothing: for tools that are listed anew each time."""
+
+    ttl = 0.0
+
+    async def get(self, source: str, fingerprint: str) -> Listing | None:
+        """Nothing."""
+        return None
+
+    async def put(self, listing: Listing) -> None:
+        """Keeps nothing."""
+
+
 class Pins(Protocol):
     """Who knows how tools were declared before; neither method raises.
 
@@ -172,6 +185,24 @@ async def discover(
         unauthorized=any(listing.error == "unauthorized" for listing in listings),
         entries=MappingProxyType(entries),
         aliases=MappingProxyType(aliases),
+    )
+
+
+def joined(first: Offer, second: Offer) -> Offer:
+    """Both offers in one; of two tools that the model would know by one name the first stays."""
+    taken = set(first.aliases)
+    clashing = {name for known, name in second.aliases.items() if known in taken}
+    entries = {name: entry for name, entry in second.entries.items() if name not in clashing}
+    tools = (*first.tools, *(entry.tool for entry in entries.values()))
+    refused = tuple((name, "Another source has a tool of this name.") for name in sorted(clashing))
+    return Offer(
+        tools=tools,
+        refused=(*first.refused, *second.refused, *refused),
+        digest=digest_of(tools),
+        error=first.error or second.error,
+        unauthorized=first.unauthorized or second.unauthorized,
+        entries=MappingProxyType({**first.entries, **entries}),
+        aliases=MappingProxyType({**second.aliases, **first.aliases}),
     )
 
 

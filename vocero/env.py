@@ -7,7 +7,7 @@ import json
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -16,6 +16,7 @@ import environ
 from django.core.exceptions import ImproperlyConfigured
 
 from tools.sources.apipilot.paths import PLACEHOLDER
+from vocero.services import ApiPilot, Reasoning
 
 EIGHT_TOOLS = (
     "list_reports",
@@ -32,16 +33,6 @@ WEB = ("http", "https")
 WEB_SEARCH = "web_search"
 SERPER = "https://google.serper.dev/search"
 LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
-
-
-@dataclass(frozen=True, slots=True)
-class ApiPilot:
-    """The legacy bridge: its addresses, for how many seconds a list is kept, the service's credential."""
-
-    tools_url: str = ""
-    execute_url: str = ""
-    ttl: int = 300
-    token: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +53,7 @@ class Vocero:
     backend_login_url: str
     mcp_url: str
     apipilot: ApiPilot
+    reasoning: Reasoning
     allow_private_addresses: bool
     inject_profile: bool
     profile_url: str
@@ -94,6 +86,7 @@ class Vocero:
     rate_search: int
     rate_sockets: int
     rate_apipilot: int
+    rate_reasoning: int
     max_conversations: int
     retention_transcripts: int
     retention_payloads: int
@@ -310,6 +303,7 @@ def _services(read: Reader) -> dict[str, Any]:
         "backend_login_url": read.url("S2S_BACKEND_LOGIN_URL", WEB),
         "mcp_url": read.url("S2S_MCP_URL", WEB),
         "apipilot": _apipilot(read),
+        "reasoning": _reasoning(read),
         "allow_private_addresses": read.flag("S2S_ALLOW_PRIVATE_ADDRESSES"),
         "inject_profile": read.flag("S2S_INJECT_PROFILE"),
         "profile_url": read.url("S2S_PROFILE_URL", WEB),
@@ -325,6 +319,23 @@ def _apipilot(read: Reader) -> ApiPilot:
         execute_url=read.template("S2S_APIPILOT_TOOLS_EXECUTE_URL", WEB),
         ttl=read.whole("S2S_APIPILOT_TTL_SEC", 300, 0, 86_400),
         token=checked_token("S2S_APIPILOT_TOKEN", read.text("S2S_APIPILOT_TOKEN")),
+    )
+
+
+def _reasoning(read: Reader) -> Reasoning:
+    brain = read.text("S2S_BRAIN")
+    if brain and not re.fullmatch(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+", brain):
+        raise refusal("S2S_BRAIN", "write the dotted path of what makes a brain, like shop.brains.ShopBrain")
+    speech = read.one_of("S2S_TOOL_SELECTION", SELECTIONS, "auto")
+    return Reasoning(
+        brain=brain,
+        as_llm=read.flag("S2S_BRAIN_AS_LLM"),
+        service_keys=read.names("S2S_SERVICE_KEYS"),
+        base_url=read.url("S2S_LLM_BASE_URL", WEB),
+        api_key=read.text("S2S_LLM_API_KEY"),
+        model=read.text("S2S_LLM_MODEL"),
+        gemini_key=read.text("GEMINI_API_KEY"),
+        marker=read.one_of("S2S_LLM_TOOL_SELECTION", SELECTIONS, speech) == "marker",
     )
 
 
@@ -371,6 +382,7 @@ def _limits(read: Reader) -> dict[str, Any]:
         "rate_search": read.whole("S2S_RATE_SEARCH", 30),
         "rate_sockets": read.whole("S2S_RATE_SOCKETS", 60),
         "rate_apipilot": read.whole("S2S_RATE_APIPILOT", 60),
+        "rate_reasoning": read.whole("S2S_RATE_REASONING", 60),
         "max_conversations": read.whole("S2S_MAX_CONVERSATIONS", 200),
         "retention_transcripts": read.whole("S2S_RETENTION_TRANSCRIPTS", 30, 0, 36_500),
         "retention_payloads": read.whole("S2S_RETENTION_PAYLOADS", 30, 0, 36_500),

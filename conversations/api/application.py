@@ -18,6 +18,7 @@ from conversations.api import (
     configuration,
     conversations,
     problems,
+    reasoning,
     search,
 )
 from conversations.api.problems import Fault, Problem
@@ -58,6 +59,7 @@ api.add_router("/api", configuration.router)
 api.add_router("/api", conversations.router)
 api.add_router("/api/apipilot", apipilot.router)
 api.add_router("/api", search.router)
+api.add_router("/api", reasoning.router)
 api.add_router("/v1/realtime", client_secrets.router)
 
 

@@ -165,6 +165,53 @@ class SearchOut(Schema):
     results: list[FoundOut]
 
 
+class QuestionIn(Strict):
+    """What the caller asks the brain."""
+
+    text: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=8_000)]
+
+
+class MessageDataIn(Strict):
+    """`t` says what the message is about, `d` what it says."""
+
+    t: Annotated[Printable, Field(min_length=1, max_length=100)]
+    d: dict[str, Any] = {}
+
+
+class MessageIn(Strict):
+    """An RTVI client-message in its envelope."""
+
+    label: Literal["rtvi-ai"] = "rtvi-ai"
+    type: Literal["client-message"]
+    id: Annotated[str, Field(max_length=100)] = ""
+    data: MessageDataIn
+
+
+class AttemptOut(Schema):
+    """One use of a tool in the turn."""
+
+    call_id: str
+    name: str
+    status: Literal["completed", "failed"]
+    code: str
+    duration_ms: int
+
+
+class CommandOut(Schema):
+    command: str
+    payload: dict[str, Any]
+
+
+class TurnAnswerOut(Schema):
+    """A whole turn, for clients that take no stream."""
+
+    type: Literal["turn.completed"]
+    turn: int
+    text: str
+    tool_calls: list[AttemptOut]
+    actions: list[CommandOut]
+
+
 class AudioOut(Schema):
     type: str
     rate: int

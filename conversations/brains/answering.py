@@ -50,14 +50,14 @@ class Ask:
 class World:
     """What surrounds the turn: the terms, the caller as tools know them, what may be used now, the ports.
 
-    `offer(methods)` raises DeclarationRefused. `flush` returns once what was written is in the database.
+    `offer(methods)` raises DeclarationRefused. `settle` returns once what was written is in the database.
     """
 
     terms: Terms
     caller: Caller
     offer: Callable[[Sequence[Method]], Awaitable[Offer]]
     ports: Ports
-    flush: Callable[[], Awaitable[None]]
+    settle: Callable[[], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +80,11 @@ class Answering:
         self._said: list[str] = []
         self._answered_at: float | None = None
         self._stopped: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+
+    @property
+    def stopping(self) -> bool:
+        """Whether it was told to end."""
+        return self._stopped.done()
 
     @property
     def text(self) -> str:
@@ -191,8 +196,8 @@ class Answering:
                     ref=ended.ref,
                 )
             )
-            await self._world.flush()
         self._session.hide_from(self.outlet.tell)
+        await self._world.settle()
         self.outlet.tell(self._last_event(ended))
         self.outlet.close()
 

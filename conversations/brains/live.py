@@ -11,6 +11,7 @@ from typing import Any
 
 import structlog
 
+from conversations.brains import apart
 from conversations.brains.actions import Action
 from conversations.brains.brain import Brain
 from conversations.brains.outlet import Event
@@ -107,7 +108,7 @@ class LiveSession:
         async def given() -> None:
             await brain.on_rtvi(self, message)
 
-        task = asyncio.create_task(given())
+        task = apart.begin(given(), self._id)
         self._messages.add(task)
         task.add_done_callback(self._received)
         return True
