@@ -39,6 +39,7 @@ def make(reasoning: Reasoning, instructions: str) -> Brain:
 
 def _ours(reasoning: Reasoning, instructions: str) -> Brain:
     """A brain without tools of its own; it has those of its conversation."""
+    service: tuple[str, ...]
     if reasoning.base_url:
         module, name, service = _OPENAI, "OpenAIBrain", (reasoning.base_url, reasoning.api_key)
     else:
