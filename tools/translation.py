@@ -44,6 +44,11 @@ GEMINI = Dialect(
     nullable=True,
     only_strings=True,
 )
+# The same API's field for JSON Schema, and its interactions.
+GEMINI_JSON = Dialect(
+    keywords=frozenset({"title", "description", "default", *_SIZES}),
+    formats=frozenset({"date-time", "date", "time", "enum", "float", "double", "int32", "int64"}),
+)
 # Servers with the chat-completions interface that compile a schema into a grammar.
 COMPILED = Dialect(
     keywords=frozenset(

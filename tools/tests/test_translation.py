@@ -6,9 +6,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tools import schema as schemas
-from tools.translation import COMPILED, DEEPEST, GEMINI, MOST_PARTS, translated
+from tools.translation import COMPILED, DEEPEST, GEMINI, GEMINI_JSON, MOST_PARTS, translated
 
-DIALECTS = {"gemini": GEMINI, "compiled": COMPILED}
+DIALECTS = {"gemini": GEMINI, "gemini-json": GEMINI_JSON, "compiled": COMPILED}
 NAMES = st.sampled_from(["a", "b", "c"])
 SCALARS = st.sampled_from([None, True, False, 0, 1, 1.0, 2.5, -3, "", "a", "2026-11-30", "zz"])
 VALUES = st.recursive(

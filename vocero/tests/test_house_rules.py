@@ -122,7 +122,8 @@ def test_a_numeric_value_of_the_example_is_written_out():
 
 
 def test_a_package_has_the_same_version_in_every_file_of_one_environment():
-    files = ("requirements.txt", "requirements-dev.txt", "requirements-demo.txt")
+    extras = ("-gemini", "-dev", "-demo")
+    files = ("requirements.txt", *(f"requirements{extra}.txt" for extra in extras))
     pins = [pin for file in files for pin in rules.pins((ROOT / file).read_text()).items()]
     assert len(dict(pins)) == len(set(pins))
 

@@ -1,0 +1,93 @@
+"""The three adapters, each with a fake of its provider; and requests to them without a conversation."""
+
+import contextlib
+from dataclasses import dataclass
+from typing import Any
+
+from conversations.brains import OpenAIBrain, gemini, openai
+from conversations.brains.gemini import GeminiBrain
+from conversations.brains.gemini_interactions import GeminiInteractionsBrain
+from conversations.brains.loop import ModelFailed, ModelRequest, Picked, TextDelta
+from conversations.tests.fake_gemini import FakeGemini, FakeInteractions
+from conversations.tests.fake_openai import FakeOpenAI
+from tools.tests.serving import serving
+
+KEY = "sk-of-the-deployment"
+
+
+def chat(url, **limits):
+    return openai.client(f"{url}/v1", KEY, **limits)
+
+
+def google(url, **limits):
+    return gemini.client(KEY, url, **limits)
+
+
+KINDS = {
+    "openai": (OpenAIBrain, FakeOpenAI, chat),
+    "gemini": (GeminiBrain, FakeGemini, google),
+    "interactions": (GeminiInteractionsBrain, FakeInteractions, google),
+}
+
+
+@dataclass
+class Provider:
+    """One adapter: `adapter` is the base class of its brains, `fake` is the model at `url`."""
+
+    name: str
+    adapter: Any
+    url: str
+    client: Any
+    fake: Any = None
+
+    def brain(self, kind=None, **more):
+        """A brain of this adapter, or of a class that derives from it."""
+        return (kind or self.adapter)(
+            client=self.client, system_instruction="You are a test.", model="m", **more
+        )
+
+    async def answer(self, request=None, brain=None):
+        """All that one request brings."""
+        return [delta async for delta in (brain or self.brain()).stream(request or asking())]
+
+    async def failure(self, request=None, brain=None):
+        """What was said before it, and the failure."""
+        said = []
+        try:
+            async for delta in (brain or self.brain()).stream(request or asking()):
+                said.append(delta.text)
+        except ModelFailed as failed:
+            return "".join(said), failed
+        raise AssertionError(f"it answered: {said}")
+
+
+@contextlib.asynccontextmanager
+async def provider_of(name):
+    """The adapter with a model that answers."""
+    fake = KINDS[name][1]()
+    async with serving(fake.app) as url, provider_at(name, url) as one:
+        one.fake = fake
+        yield one
+
+
+@contextlib.asynccontextmanager
+async def provider_at(name, url, **limits):
+    """The adapter with whatever is at that address."""
+    adapter, _, client = KINDS[name]
+    one = Provider(name, adapter, url, client(url, **limits))
+    try:
+        yield one
+    finally:
+        await (one.client.aio.aclose() if hasattr(one.client, "aio") else one.client.close())
+
+
+def asking(text="What is new?", **more):
+    return ModelRequest(**{"instructions": "Be brief.", "history": (), "text": text, **more})
+
+
+def words(answer):
+    return [delta.text for delta in answer if isinstance(delta, TextDelta)]
+
+
+def picks(answer):
+    return [delta for delta in answer if isinstance(delta, Picked)]
