@@ -1,4 +1,4 @@
-"""The Django application for conversations."""
+"""The Django application for conversations: it brings the system checks of the brain."""
 
 from django.apps import AppConfig
 
@@ -7,3 +7,7 @@ class ConversationsConfig(AppConfig):
     name = "conversations"
     verbose_name = "Calls"
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        # Importing registers them; the models that they lead to are not there any earlier.
+        from conversations.brains import checks  # noqa: F401, PLC0415

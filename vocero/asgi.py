@@ -11,14 +11,15 @@ django = get_asgi_application()
 
 # The models need the apps first.
 from conversations.api.bodies import bounded  # noqa: E402
-from conversations.realtime.calls import stop  # noqa: E402
-from conversations.realtime.lifespan import lifespan  # noqa: E402
+from conversations.brains.checks import refuse_to_start  # noqa: E402
+from conversations.realtime.lifespan import lifespan, stop  # noqa: E402
 from conversations.realtime.routing import websocket_urlpatterns  # noqa: E402
 from conversations.sweeper import sweeping  # noqa: E402
 from vocero.daphne_sockets import mended  # noqa: E402
 
+refuse_to_start()
 # Django refuses a large body itself, and in better words; this only keeps an endless one off the disk.
 http = bounded(django, limit=4 * settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
-websocket = mended(URLRouter(websocket_urlpatterns), stop)
+websocket = URLRouter(websocket_urlpatterns)
 routes = ProtocolTypeRouter({"http": http, "websocket": websocket, "lifespan": lifespan})
-application = sweeping(routes)
+application = sweeping(mended(routes, stop))

@@ -23,10 +23,10 @@ def mended(app: App, stop: Stop) -> App:
 
     async def served(scope: Any, receive: Any, send: Any) -> None:
         nonlocal announced
-        protocol = _protocol(send) if scope["type"] == "websocket" else None
-        if protocol is not None and not announced:
+        if not announced and type(_bound(send)).__module__.startswith("daphne."):
             announced = True
             _before_shutdown(stop)
+        protocol = _protocol(send) if scope["type"] == "websocket" else None
         await app(scope, receive, send if protocol is None else _Sender(protocol, send))
 
     return served
@@ -46,8 +46,12 @@ def _before_shutdown(stop: Stop) -> None:
 
 def _protocol(send: Any) -> Any:
     """Daphne's protocol behind a `send` of its, None for any other server."""
-    bound = send.args[0] if isinstance(send, partial) and send.args else None
+    bound = _bound(send)
     return bound if type(bound).__module__ == "daphne.ws_protocol" else None
+
+
+def _bound(send: Any) -> Any:
+    return send.args[0] if isinstance(send, partial) and send.args else None
 
 
 class _Sender:

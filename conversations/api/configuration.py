@@ -27,6 +27,7 @@ def config(request: HttpRequest) -> dict[str, object]:
             "login": bool(vocero.backend_login_url),
             "unsafe_phone_selector": vocero.unsafe_phone_selector,
             "web_search": vocero.web_search,
+            "reasoning": vocero.reasoning.possible,
             "demo": vocero.demo,
         },
         "realtime": {"path": record.REALTIME_PATH, "audio": AUDIO},

@@ -26,8 +26,19 @@ def make(reasoning: Reasoning, instructions: str) -> Brain:
 
     Raises ImportError, NoBrain, and what its maker raises.
     """
-    if not reasoning.brain:
-        return _ours(reasoning, instructions)
+    return _theirs(reasoning) if reasoning.brain else _ours(reasoning, instructions)
+
+
+def probe(reasoning: Reasoning) -> Brain | None:
+    """The integrator's brain, without a conversation; None where it is ours, once that can be imported."""
+    if reasoning.brain:
+        return _theirs(reasoning)
+    module, name, _ = _adapter(reasoning)
+    import_string(f"{module}.{name}")
+    return None
+
+
+def _theirs(reasoning: Reasoning) -> Brain:
     maker = import_string(reasoning.brain)
     if not callable(maker):
         raise NoBrain(f"{reasoning.brain} cannot be called: name a class or a function that makes a brain.")
@@ -39,15 +50,18 @@ def make(reasoning: Reasoning, instructions: str) -> Brain:
 
 def _ours(reasoning: Reasoning, instructions: str) -> Brain:
     """A brain without tools of its own; it has those of its conversation."""
-    service: tuple[str, ...]
-    if reasoning.base_url:
-        module, name, service = _OPENAI, "OpenAIBrain", (reasoning.base_url, reasoning.api_key)
-    else:
-        module, name, service = _GEMINI, "GeminiBrain", (reasoning.gemini_key,)
+    module, name, service = _adapter(reasoning)
     # Whoever has a brain of their own needs neither of the packages that these modules import.
     adapter: type[ToolBrain] = import_string(f"{module}.{name}")
     model = reasoning.model or _MODELS[name]
     return adapter(client=_client(module, service), system_instruction=instructions, model=model)
+
+
+def _adapter(reasoning: Reasoning) -> tuple[str, str, tuple[str, ...]]:
+    """The module, the class, and how its service is reached."""
+    if reasoning.base_url:
+        return _OPENAI, "OpenAIBrain", (reasoning.base_url, reasoning.api_key)
+    return _GEMINI, "GeminiBrain", (reasoning.gemini_key,)
 
 
 def _client(module: str, service: tuple[str, ...]) -> Any:

@@ -120,3 +120,16 @@ async def asks(person, text):
                 yield asking
             finally:
                 await asking.leave()
+
+
+async def question(person, text, **more):
+    """The question, with the answer as one body."""
+    own = headers(person, Accept="application/json", **more)
+    return await person.send("POST", "/api/reasoning", {"text": text}, **own)
+
+
+async def tap(person, **answer):
+    """What the page sends when somebody taps."""
+    data = {"t": "confirm_answer", "d": answer} if "t" not in answer else answer
+    body = {"label": "rtvi-ai", "type": "client-message", "id": "m-1", "data": data}
+    return await person.send("POST", f"/api/conversations/{person.conversation}/messages", body)

@@ -37,6 +37,7 @@ def test_the_configuration_says_what_there_is_and_no_secret(configure):
         "login": True,
         "unsafe_phone_selector": False,
         "web_search": False,
+        "reasoning": False,
         "demo": False,
     }
     assert body["limits"]["conversation_ttl"] == 3600

@@ -1,0 +1,89 @@
+"""Turns over HTTP on real servers: a client that goes, other processes, a server that stops."""
+
+import pytest
+from asgiref.sync import sync_to_async
+
+from conversations.models import ToolCall, Turn, WaitingMessage
+from conversations.tests.brain_kit import asks, question, tap
+from conversations.tests.serving import (
+    Address,
+    daphne_command,
+    environment,
+    free_port,
+    in_thread,
+    process,
+    uvicorn_command,
+)
+from conversations.tests.stored import rows
+from conversations.tests.talking import Person, eventually
+from vocero.services import Reasoning
+
+BRAIN = "conversations.tests.slow_brain.SlowBrain"
+QUICK = "conversations.tests.quick_asgi:application"
+
+
+def uvicorn(port):
+    return [*uvicorn_command(port, QUICK), "--timeout-graceful-shutdown", "1"]
+
+
+def daphne(port):
+    return daphne_command(port, QUICK)
+
+
+async def cancelled_calls():
+    return await rows(ToolCall, code="cancelled")
+
+
+@pytest.mark.parametrize("command", [uvicorn, daphne])
+async def test_a_client_that_goes_and_a_server_that_stops_cancel_the_turn_tools_included(
+    transactional_db, command
+):
+    port = free_port()
+    with process(command(port), environment(S2S_BRAIN=BRAIN)) as server:
+        person = Person(Address(port))
+        await person.bootstrap()
+        async with asks(person, "work") as asking:
+            await asking.shown("vocero.tool.started")
+            assert asking.spoken == "One moment.\n"
+        await eventually(cancelled_calls)
+        (turn,) = await person.turns(1)
+        assert (turn["outcome"], turn["heard_text"]) == ("cancelled", "One moment.")
+        async with asks(person, "hello") as again:
+            await again.over()
+        assert again.last["text"] == "Hello."
+        async with asks(person, "work") as asking:
+            await asking.shown("vocero.tool.started")
+            await sync_to_async(server.stop)()
+        ours = [line for line in server.log if "Traceback" in line and '"logger": "uvicorn' not in line]
+        assert [line for line in ours if "vocero" in line or "conversations" in line] == []
+    assert [call.status for call in await rows(ToolCall)] == ["failed"] * 2
+    assert {turn.outcome for turn in await rows(Turn)} == {"cancelled", "done", "failed"}
+
+
+async def test_a_turn_in_another_process_is_one_at_a_time_gets_messages_and_ends_with_the_conversation(
+    transactional_db, configure
+):
+    configure(reasoning=Reasoning(brain=BRAIN))
+    port = free_port()
+    with process(uvicorn(port), environment(S2S_BRAIN=BRAIN)):
+        async with in_thread() as other:
+            there, here = Person(Address(port)), Person(other.address)
+            await there.bootstrap()
+            here.conversation, here.cookie = there.conversation, there.cookie
+            async with asks(there, "ask me") as asking:
+                nonce = (await asking.shown("ui-command"))["data"]["payload"]["nonce"]
+                refused = await question(here, "hello")
+                assert (refused.status_code, refused.json()["code"]) == (409, "turn_in_progress")
+                assert (await tap(here, t="tapped", d={"nonce": nonce, "answer": "yes"})).status_code == 202
+                await asking.over()
+            assert asking.last["text"] == "One moment.\nThey said yes."
+            assert (await tap(here, t="tapped", d={"nonce": nonce, "answer": "yes"})).json()[
+                "code"
+            ] == "no_turn"
+            async with asks(there, "ask me") as asking:
+                await asking.shown("ui-command")
+                await here.cleans_up()
+                await asking.over()
+            assert asking.last["code"] == "conversation_closed"
+    assert await rows(WaitingMessage) == []
+    assert {turn.outcome for turn in await rows(Turn)} == {"done", "failed"}
