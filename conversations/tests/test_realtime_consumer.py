@@ -51,7 +51,7 @@ class Wire(Screen):
 
 
 async def test_a_client_is_heard_out_although_it_takes_nothing_any_more(vocero, ada, speech):
-    speech.replies.append(Says("one two three four", audio_ms=400, pieces=4, ends=False))
+    speech.replies.append(Says("one two three four", audio_ms=1600, pieces=4, ends=False))
     wire = Wire(ada)
     await wire.shown("session.created")
     wire.receives('{"type":"response.create"}')
@@ -60,7 +60,7 @@ async def test_a_client_is_heard_out_although_it_takes_nothing_any_more(vocero, 
     wire.broken = True
     line.say({"type": "input_audio_buffer.speech_started", "audio_start_ms": 0, "item_id": "s1"})
     await line.asked("response.cancel")
-    wire.receives(f'{{"type":"vocero.client.played","item_id":"{delta["item_id"]}","played_ms":200}}')
+    wire.receives(f'{{"type":"vocero.client.played","item_id":"{delta["item_id"]}","played_ms":800}}')
     await wire.leaves()
     await eventually(lambda: rows(Turn, outcome="interrupted", heard_text="one two"))
 
