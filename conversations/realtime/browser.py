@@ -17,7 +17,8 @@ MISSED = 64
 class Browser:
     """`show` never waits; `serve` sends to the socket that is there.
 
-    `too_slow` is told when that does not read, `sound_lost` once when it reads too slowly for sound.
+    `here` says whether there is one. `too_slow` is told when that does not read, `sound_lost` once when it
+    reads too slowly for sound.
     """
 
     def __init__(
@@ -29,20 +30,23 @@ class Browser:
         self._send, self._too_slow, self._sound_lost = send, too_slow, sound_lost
         self._complete = True
         self._outbox = Outbox(TO_BROWSER)
-        self._missed: deque[str] = deque(maxlen=MISSED)
-        self._here = True
+        self._missed: deque[tuple[str, bool]] = deque(maxlen=MISSED)
+        self.here = True
 
-    def show(self, frame: str, lasting: bool = False) -> None:
-        """Nobody sees it while the browser is away; one that is `lasting` is kept for its return."""
-        if not self._here:
+    def show(self, frame: str, lasting: bool = False, is_extra: bool = False) -> None:
+        """Nobody sees it while the browser is away; one that is `lasting` is kept for its return.
+
+        One that `is_extra` is only for clients that know Vocero's own events.
+        """
+        if not self.here:
             if lasting:
-                self._missed.append(frame)
+                self._missed.append((frame, is_extra))
         elif not self._outbox.put(frame):
             self._too_slow()
 
     def sound(self, frame: str) -> None:
         """A piece of sound, which a browser that reads too slowly does not get."""
-        if not self._here or self._outbox.put(frame, is_audio=True) or not self._complete:
+        if not self.here or self._outbox.put(frame, is_audio=True) or not self._complete:
             return
         self._complete = False
         self._sound_lost()
@@ -53,18 +57,19 @@ class Browser:
 
     def leave(self) -> None:
         """The socket is gone, with everything that was on its way."""
-        self._here, self._outbox = False, Outbox(TO_BROWSER)
+        self.here, self._outbox = False, Outbox(TO_BROWSER)
 
     def come(self) -> None:
         """There is a new socket; `serve` is to begin anew for it."""
-        self._here = self._complete = True
+        self.here = self._complete = True
 
-    def catch_up(self) -> None:
-        """What is kept is shown now."""
+    def catch_up(self, extras: bool) -> None:
+        """What is kept is shown now, to a client that knows nothing of our own what it can know."""
         missed = list(self._missed)
         self._missed.clear()
-        for frame in missed:
-            self.show(frame)
+        for frame, is_extra in missed:
+            if extras or not is_extra:
+                self.show(frame)
 
     async def serve(self) -> None:
         """Sends every frame in order, each within its time limit, until it is cancelled."""

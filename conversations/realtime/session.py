@@ -106,7 +106,7 @@ class Session:
         ready = self._upstream.ready
         if self._ended.done():
             return
-        if len(frame) > (allowed.FRAME_LIMIT if ready else allowed.EARLY_FRAME_LIMIT):
+        if len(frame) > (allowed.EARLY_FRAME_LIMIT if self._machine is None else allowed.FRAME_LIMIT):
             self.end(endings.TOO_LARGE)
         elif ready:
             self._heed(allowed.read(frame))
@@ -159,12 +159,9 @@ class Session:
         name = str(tool.get("name"))
         return name in self._call.browser_tools and self._offer.find(self._offer.own_name(name)) is None
 
-    def _show(self, frame: str, lasting: bool = False) -> None:
-        self._browser.show(frame, lasting)
-
     def _show_session(self, name: str, session: Mapping[str, Any]) -> None:
         page, event_id = self._upstream.declaration.page, self._ports.new_id("event")
-        self._show(shown.session(name, session, page, event_id))
+        self._browser.show(shown.session(name, session, page, event_id))
 
     def browser_left(self) -> None:
         """The browser's socket is lost; the call goes on without it for a while."""
@@ -181,10 +178,13 @@ class Session:
             self._showing.cancel()
         self._showing = asyncio.create_task(self._guarded(self._browser.serve))
         if self._machine is not None:
-            self._show_session("session.created", self._created)
-            self.tell("vocero.conversation.ready", ready(self._call, self._offer))
+            self._welcome()
             self.feed(e.BrowserBack(extras))
-            self._browser.catch_up()
+            self._browser.catch_up(extras)
+
+    def _welcome(self) -> None:
+        self._show_session("session.created", self._created)
+        self.tell("vocero.conversation.ready", ready(self._call, self._offer))
 
     def _too_slow(self) -> None:
         if not self._ports.hold(endings.TOO_SLOW):
@@ -213,10 +213,13 @@ class Session:
         machine = self._machine
         history: Sequence[Said] = self._call.history
         if machine is None:
-            machine = self._machine = Machine(setup(self._call, self._ports, lambda: self._offer))
+            asked = replace(self._call, extras=self._extras)
+            machine = self._machine = Machine(setup(asked, self._ports, lambda: self._offer))
             self._created = opened.created
-            self._show_session("session.created", self._created)
-            self.tell("vocero.conversation.ready", ready(self._call, self._offer))
+            if self._browser.here:
+                self._welcome()
+            else:
+                self.feed(e.BrowserLost())
         else:
             history = machine.history
             if not unnoticed:
@@ -276,14 +279,15 @@ class Session:
     def _perform(self, effect: fx.Effect) -> None:
         match effect:
             case fx.Show(frame, is_audio):
-                (self._browser.sound if is_audio else self._show)(frame)
+                (self._browser.sound if is_audio else self._browser.show)(frame)
             case fx.DropSound():
                 self._browser.hush()
             case fx.ShowDelta() | fx.ShowCut():
-                self._show(shown.frame(effect, self._ports.new_id("event")))
+                self._browser.show(shown.frame(effect, self._ports.new_id("event")))
             case fx.Tell(name) | fx.Command(name):
                 if self._extras or name in ALWAYS_TOLD:
-                    self._show(shown.frame(effect, self._ports.new_id("event")), name not in TOLD_AGAIN)
+                    told = shown.frame(effect, self._ports.new_id("event"))
+                    self._browser.show(told, name not in TOLD_AGAIN, name not in ALWAYS_TOLD)
             case fx.RunTool() | fx.CancelTool() | fx.Keep() | fx.SetTimer() | fx.ClearTimer():
                 self._perform_here(effect)
             case fx.Redeclare():
