@@ -78,7 +78,7 @@ class Floor:
     def open(self, origin: str, now: float) -> tuple[Turn, list[Effect]]:
         """A new turn has the floor; none may have it. A `voice` turn is that of the open utterance."""
         turn, opened = self._open(origin, self.utterances.open if origin == "voice" else None, now)
-        self.turn, self.moved_at = turn, now
+        self.turn, self.moved_at, self.utterances.announced = turn, now, False
         return turn, opened
 
     def note_aside(
@@ -93,6 +93,7 @@ class Floor:
     def interrupt(self, outcome: str, now: float, code: str = "", ref: str = "") -> list[Effect]:
         """Everything that runs becomes old: stopped, answered, unheard."""
         self._generation.rise()
+        self.utterances.announced = False
         turn = self.turn
         wordless = turn is not None and turn.origin == "voice" and not turn.responded
         unanswered = wordless or self.utterances.unanswered

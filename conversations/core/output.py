@@ -129,7 +129,7 @@ class Output:
         if BROWSER in self._absent:
             gate.mute()
         if isinstance(event, ResponseStarted):
-            return Passed((Show(event.frame),))
+            return NOTHING if gate.stale or gate.ended else Passed((Show(event.frame),))
         match event:
             case TextDelta():
                 passed = gate.text(event)
@@ -185,7 +185,7 @@ class Output:
         after = self._after(event.previous_item_id)
         if event.kind == "function_call":
             return Passed((ShowCut(event.frame, {}, after=after),))
-        if event.role != "assistant":
+        if event.kind != "message" or event.role != "assistant":
             return Passed((_placed(event.frame, after),))
         response_id = self._response_of.get(event.item_id) or ""
         gate, _ = self._gates[response_id]
@@ -234,10 +234,12 @@ class Output:
 
         A service may give our messages ids and even spellings of its own, so only what is known is shown.
         """
-        words = [_beginning(text) for _, _, text in event.texts]
-        if event.item_id in self._typed or all(one in self._typed_words for one in words):
+        if event.item_id in self._typed:
             return True
-        return event.item_id in self._spoken and not any(one in self._hidden_words for one in words)
+        words = [_beginning(text) for _, _, text in event.texts]
+        if any(one in self._hidden_words for one in words):
+            return False
+        return event.item_id in self._spoken or all(one in self._typed_words for one in words)
 
     def _structure(self, gate: Gate, event: Structure) -> Passed:
         if event.item_id in self._hidden:

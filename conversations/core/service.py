@@ -171,7 +171,9 @@ class ServiceSide:
         ours = responses.is_doomed(event.response_id) or responses.is_over(event.response_id)
         if (ours and event.code != TURN_DETECTED) or self._floor.tools.taps.awaited:
             return []
-        return self._floor.interrupt("interrupted", now)
+        effects = self._floor.interrupt("interrupted", now)
+        self._floor.utterances.announced = not self._floor.utterances.speaking
+        return effects
 
     def _after_response(self, turn: Turn, event: e.ResponseDone, now: float) -> list[Effect]:
         floor = self._floor

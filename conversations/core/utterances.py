@@ -35,11 +35,15 @@ class Utterance:
 
 
 class Utterances:
-    """The caller's latest utterance, and those before it whose transcripts may still come."""
+    """The caller's latest utterance, and those before it whose transcripts may still come.
+
+    `announced` says that the service ended an answer for the caller's sake, and has not said why so far.
+    """
 
     def __init__(self) -> None:
         self._known: Recent[Utterance] = Recent(REMEMBERED)
         self._latest: Utterance | None = None
+        self.announced = False
 
     @property
     def open(self) -> Utterance | None:
@@ -54,8 +58,8 @@ class Utterances:
 
     @property
     def waiting(self) -> bool:
-        """Whether what the caller said became an item, and nothing came of it so far."""
-        return self.open is not None and self.open.committed
+        """Whether the caller has said something, or seems to, and nothing came of it so far."""
+        return self.announced or self.unanswered
 
     @property
     def speaking(self) -> bool:
@@ -73,7 +77,7 @@ class Utterances:
     def began(self, item_id: str, now: float) -> Utterance:
         """The caller begins to speak."""
         self.give_up("interrupted")
-        self._latest = Utterance(now)
+        self.announced, self._latest = False, Utterance(now)
         self._name(self._latest, item_id)
         return self._latest
 

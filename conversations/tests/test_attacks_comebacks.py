@@ -1,13 +1,12 @@
 """Browsers that come, go and come back as another kind of client, at the worst moments of a call."""
 
-import json
 
 import pytest
 
 from conversations.realtime import allowed
-from conversations.tests.live_call import ANSWER, PICKS, QUESTION, LiveCall, SlowTool, said
+from conversations.tests.live_call import ANSWER, PICKS, QUESTION, LiveCall, SlowTool
 from conversations.tests.memory_speech import MemoryService
-from conversations.tests.speech_events import Calls, Says
+from conversations.tests.speech_events import Says
 from conversations.tests.test_realtime_sheets import asking, feed_source
 from conversations.tests.virtual_time import in_virtual_time, seconds_pass
 

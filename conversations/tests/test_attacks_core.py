@@ -271,3 +271,94 @@ def test_a_comparison_is_no_marker(play):
         play.writes(R, piece)
     play.ends_response(R)
     assert play.words == "Four < a vocal call, 5 < mcp 6."
+
+
+# ---- events twice, out of order, under ids of others
+
+
+@pytest.mark.parametrize("is_stopped", [False, True])
+def test_an_answer_that_is_announced_again_after_its_end_begins_no_second_time(play, is_stopped):
+    play.writes(R, "Eight.")
+    if is_stopped:
+        play.stops()
+    play.ends_response(R, "cancelled" if is_stopped else "completed")
+    play.look_away()
+    play.begins_response(R)
+    play.ends_response(R)
+    assert play.seen == []
+    assert play.open_turns == []
+
+
+def test_an_answer_that_ends_before_its_words_is_an_apology_and_harms_no_later_one(play):
+    play.ends_response(R)
+    play.writes(R, "Eight.")
+    play.sounds(R)
+    assert (play.words, play.sound_pieces) == ("", 0)
+    assert_turn_ended(play, "failed", "no_answer")
+    play.types("And cage five?")
+    play.responds("Seven.")
+    assert_turn_ended(play, "done", heard_text="Seven.")
+
+
+@pytest.mark.parametrize("again", ["response", "call"])
+def test_an_id_that_a_service_uses_again_silences_one_turn_at_most(play, again):
+    play.picks(R, call_id="call_1")
+    play.ends_response(R)
+    play.tool_ends()
+    play.responds("Eight.")
+    play.types("And cage five?")
+    second = R if again == "response" else "second"
+    play.begins_response(second)
+    play.picks(second, call_id="call_1")
+    play.ends_response(second)
+    play.wait(60)
+    assert_turn_ended(play, "failed", "no_answer")
+    play.types("And cage six?")
+    play.begins_response("third")
+    play.writes("third", "Nine.")
+    play.ends_response("third")
+    assert_turn_ended(play, "done", heard_text="Nine.")
+
+
+@pytest.mark.parametrize("reason", ["turn_detected", "client_cancelled", "content_filter", None])
+def test_an_answer_that_the_service_gives_up_by_itself_is_no_silence(play, reason):
+    cancelled = ga.done(R, status="cancelled")
+    cancelled["response"]["status_details"] = {"type": "cancelled", "reason": reason} if reason else None
+    play.writes(R, "The oxygen")
+    play.service(cancelled)
+    play.wait(60)
+    assert [fields["code"] for name, fields in play.told if name == "error"] == ["no_answer"]
+    assert play.open_turns == []
+
+
+@pytest.mark.parametrize(
+    "goes_on", [Play.begins_to_speak, Play.stops, lambda play: play.types("Five?", ask=False)]
+)
+def test_an_answer_that_ended_for_a_caller_who_then_goes_on_needs_no_apology(play, goes_on):
+    play.ends_response(R, "cancelled")
+    play.wait(5)
+    goes_on(play)
+    play.wait(60)
+    assert play.told == []
+
+
+def test_a_browser_s_output_that_the_service_calls_the_assistant_s_ends_no_call(play):
+    play.picks(R, SEARCH, '{"query":"lice"}', call_id="call_1")
+    play.ends_response(R)
+    play.happens(e.BrowserOutput("call_1", "{}"))
+    (output,) = [effect.item for effect in play.of(fx.SendItem)]
+    play.service(*ga.item_events({**output, "role": "assistant"}))
+    assert len(play.open_turns) == 1
+
+
+def test_a_result_is_not_shown_because_the_caller_has_written_its_first_words(play):
+    """A service may give our messages ids of its own; then only their words tell whose they are."""
+    play.writes(R, marker())
+    play.ends_response(R)
+    play.tool_ends(LABEL + json.dumps({"cage": "x" * 200, "note": SECRET}))
+    (result,) = play.messages
+    play.types(result[:150])
+    content = [{"type": "input_text", "text": result}]
+    play.look_away()
+    play.service(*ga.item_events({"id": "theirs", "type": "message", "role": "user", "content": content}))
+    assert SECRET not in json.dumps(play.seen)

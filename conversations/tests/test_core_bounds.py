@@ -22,7 +22,7 @@ from conversations.tests.core_play import (
     assert_turn_ended,
     marker,
 )
-from conversations.tests.speech_dialects import BARE, PIPELINES, SENTENCES
+from conversations.tests.speech_dialects import PIPELINES, SENTENCES
 
 pytestmark = pytest.mark.every_dialect
 
@@ -83,7 +83,6 @@ def test_the_clock_of_silence_begins_when_an_answer_is_asked_for():
     assert_apologised(play, "no_answer")
 
 
-@pytest.mark.except_in(*BARE, because="these services tell no commits")
 @pytest.mark.parametrize("text", [None, "not transcribed"])
 def test_speech_that_is_neither_transcribed_nor_answered_ends_in_one_apology(text):
     play = Play()

@@ -219,7 +219,7 @@ def test_a_noise_that_nobody_answered_is_no_reason_for_an_apology(play):
     play.begins_to_speak()
     stopped = {"type": "input_audio_buffer.speech_stopped", "item_id": "utterance_1", "audio_end_ms": 0}
     play.service(stopped)
-    play.wait(30)
+    play.wait(12)
     loses_service(play)
     assert play.told == []
 
