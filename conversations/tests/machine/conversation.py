@@ -255,7 +255,7 @@ def noting_to_browser(show, browser, story):
     """The same door to the browser, with a note of everything that passes it."""
 
     def noted(frame, *how):
-        story.tell((Shown if browser._here else Missed)(frame, json.loads(frame)))
+        story.tell((Shown if browser.here else Missed)(frame, json.loads(frame)))
         show(frame, *how)
 
     return noted
