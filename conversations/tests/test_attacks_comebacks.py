@@ -1,6 +1,5 @@
 """Browsers that come, go and come back as another kind of client, at the worst moments of a call."""
 
-
 import pytest
 
 from conversations.realtime import allowed
