@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -13,6 +15,7 @@ import httpx2
 from bench.processes import ROOT, BenchFailure, Load, Process, free_ports, place, python
 
 PHONE = "+34600000001"
+LITELLM_KEY = "sk-only-for-the-bench-0123456789abcdef0123456789abcdef"
 CSRF = "benchbenchbenchbenchbenchbenchbe"
 INTERPRETER = ROOT / ".venvs" / "bench" / "bin" / "python"
 VOCERO = "vocero.asgi:application"
@@ -27,6 +30,7 @@ class Target:
     port: int
     process: Process | None
     is_vocero: bool = False
+    seat: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def url(self) -> str:
@@ -65,6 +69,20 @@ class Stage:
         own = {**self.settings(), **settings}
         return Target(name, port, self.run(name, command, port, own), is_vocero=app == VOCERO)
 
+    def litellm(self, program: str) -> Target:
+        """LiteLLM's proxy, installed elsewhere, in front of the speech service."""
+        port, config = free_ports(1)[0], self.folder / "litellm.yaml"
+        model = {
+            "model": "openai/gpt-realtime",
+            "api_base": f"http://127.0.0.1:{self.speech}",
+            "api_key": "x",
+        }
+        config.write_text(json.dumps({"model_list": [{"model_name": "bench", "litellm_params": model}]}))
+        command = [program, "--config", str(config), "--host", "127.0.0.1", "--port", str(port)]
+        settings = {"LITELLM_MASTER_KEY": LITELLM_KEY, "LITELLM_LOG": "ERROR", "HOME": str(self.folder)}
+        seat = {"query": "model=bench", "Authorization": f"Bearer {LITELLM_KEY}"}
+        return Target("LiteLLM", port, self.run("LiteLLM", command, port, settings), seat=seat)
+
     def settings(self) -> dict[str, str]:
         """Vocero's settings before the stand-ins, on a database of their own."""
         return {
@@ -83,8 +101,17 @@ class Stage:
 
     def call(self, target: Target, callers: int) -> None:
         """Opens so many sockets at a target, each in a conversation of its own."""
-        seats = seats_at(target, callers) if target.is_vocero else [{} for _ in range(callers)]
+        seats = seats_at(target, callers) if target.is_vocero else [dict(target.seat)] * callers
         self.load.does("open", target=target.name, url=target.url, seats=seats)
+
+    def leave(self, target: Target) -> None:
+        """Everybody at a target hangs up."""
+        self.load.does("close", target=target.name)
+
+    @property
+    def cores(self) -> list[int]:
+        """The cores that may be used."""
+        return sorted(os.sched_getaffinity(0))
 
     def place(self, cores: Iterable[int]) -> None:
         """Everything that runs, runs on these cores."""
