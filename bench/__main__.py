@@ -8,29 +8,38 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from bench import relay
+from bench import arguments, crowd, journal, memory, parser, relay, stalls, turns
 from bench.processes import ROOT, BenchFailure
 from bench.report import FULL, QUICK, Effort, Part, document, printed
 
 PARTS: Mapping[str, Callable[[Effort], Part]] = {
     "relay": relay.measure,
+    "crowd": crowd.measure,
+    "memory": memory.measure,
+    "stalls": stalls.measure,
+    "turns": turns.measure,
+    "parser": parser.measure,
+    "arguments": arguments.measure,
+    "journal": journal.measure,
 }
 
 
 def parsed_arguments(given: list[str] | None = None) -> argparse.Namespace:
     """What the command line asks for."""
-    parser = argparse.ArgumentParser(prog="bench", description="Measures Vocero beside other ways to relay.")
-    parser.add_argument(
+    options = argparse.ArgumentParser(prog="bench", description="Measures Vocero beside other ways to relay.")
+    options.add_argument(
         "parts", nargs="*", choices=[[], *PARTS], help="only these parts; nothing is written then"
     )
-    parser.add_argument("--quick", action="store_true", help="only that everything works; nothing is written")
-    parser.add_argument(
+    options.add_argument(
+        "--quick", action="store_true", help="only that everything works; nothing is written"
+    )
+    options.add_argument(
         "--postgres", default="", help="URL of a PostgreSQL server, to measure the journal there, too"
     )
-    parser.add_argument(
+    options.add_argument(
         "--litellm", default="", help="LiteLLM's program, installed elsewhere, to compare with"
     )
-    return parser.parse_args(given)
+    return options.parse_args(given)
 
 
 def main() -> int:

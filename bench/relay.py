@@ -14,13 +14,14 @@ PINGS = 250
 DIRECT, PUMP, AIOHTTP, PARSING, LITELLM = "direct", "TCP pump", "aiohttp", "aiohttp, parsing", "LiteLLM"
 UVICORN, DAPHNE, THROUGH = "Vocero on uvicorn", "Vocero on Daphne", "bytes through"
 
-ABOUT = f"""A client sends a piece of audio, the bench's speech service answers it with a piece of speech of the same size;
-{CALLERS} calls at once, each asking again when it has its answer. CPU is what the kernel counts for the relay's process alone.
-Everything runs on one core. *{AIOHTTP}* relays without looking, *{PARSING}* also parses each frame; *{THROUGH}* are Vocero's own
-sockets, outboxes and flow control with nothing between them. Vocero reads each frame, holds it against its lists, lets it
-through the gate, counts what was said and keeps its heartbeat and its journal meanwhile. Sizes: 200 bytes (a piece of the transcript,
-which is searched for markers), 1.4 KB (20 ms of audio), 12 KB. Added latency is a frame's, half of the
-difference between the round trips, alone on its connection."""
+ABOUT = f"""A client sends a piece of audio, the bench's speech service answers it with a piece of speech of
+the same size; {CALLERS} calls at once, each asking again when it has its answer. CPU is what the kernel
+counts for the relay's process alone. Everything runs on one core. *{AIOHTTP}* relays without looking,
+*{PARSING}* also parses each frame; *{THROUGH}* are Vocero's own sockets, outboxes and flow control with
+nothing between them. Vocero reads each frame, holds it against its lists, lets it through the gate, counts
+what was said and keeps its heartbeat and its journal meanwhile. Sizes: 200 bytes (a piece of the
+transcript, which is searched for markers), 1.4 KB (20 ms of audio), 12 KB. Added latency is a frame's, half
+of the difference between the round trips, alone on its connection."""
 
 # Of the relay that parses: on uvicorn, on Daphne.
 LIMITS = {"event": (1.5, 2.5), "frame": (1.5, 2.5), "delta": (1.0, 2.0)}

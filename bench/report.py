@@ -122,7 +122,7 @@ _HEAD = """# How fast it is
 
 Written by `{command}`; run it again and this file is written anew. {machine}.
 
-Every figure compares variants that were measured in turns in one run, since the same machine gives other figures an hour
-later: trust the ratios, less so the microseconds. What is told are medians over the rounds, with the least and the most in
-parentheses. Of {all} targets {met} are met.
+Every figure compares variants that were measured in turns in one run, since the same machine gives other
+figures an hour later: trust the ratios, less so the microseconds. What is told are medians over the rounds,
+with the least and the most in parentheses. Of {all} targets {met} are met.
 """
