@@ -8,6 +8,7 @@ MODE ?= mcp
 VENV := .venv
 BIN := $(VENV)/bin
 PEERS := .venvs/peers
+BENCH := .venvs/bench
 S2S := .venvs/s2s
 FASTMCP := .venvs/fastmcp
 INSTALL := -m pip install --quiet --quiet --disable-pip-version-check --no-input
@@ -20,7 +21,7 @@ PRODUCTION := ENV_FILE= SECRET_KEY=only-for-checks-Zp4vXq8sTn2wLk6yRb0cHd5fGj9m3
 	S2S_MCP_URL=https://portal.example.org/mcp S2S_UNSAFE_PHONE_SELECTOR=false S2S_DEMO=false
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check clean
+.PHONY: help demo test check bench clean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -29,6 +30,7 @@ help:
 	@echo "             MODE=apipilot has the legacy bridge in AquaPortal's place"
 	@echo "make test    the whole suite; PostgreSQL, Redis and browser tests where those are installed"
 	@echo "make check   format, lint, types, import rules, house rules, migrations, deployment checks"
+	@echo "make bench   measures Vocero beside other relays and writes docs/performance.md; QUICK=1 only tries it out"
 	@echo "make clean   removes the environments and caches; keeps var/"
 
 demo: $(VENV)/.runtime $(if $(filter light,$(SPEECH)),,$(VENV)/.speech)
@@ -52,6 +54,10 @@ check: $(VENV)/.dev $(VENV)/.speech
 	@if command -v node >/dev/null; then find conversations/static -name '*.js' -print0 | xargs -0 -n 1 node --check; \
 		else echo "node is not installed: the page's scripts are not checked"; fi
 	@$(BIN)/python -m pytest vocero/tests/test_house_rules.py
+
+bench: $(VENV)/.runtime $(BENCH)/.installed
+	@$(BIN)/python -m bench $(if $(QUICK),--quick) $(if $(POSTGRES),--postgres "$(POSTGRES)") \
+		$(if $(LITELLM),--litellm "$(LITELLM)")
 
 clean:
 	@rm -rf $(VENV) .venvs node_modules staticfiles .mypy_cache .ruff_cache .hypothesis .import_linter_cache
@@ -104,3 +110,9 @@ $(FASTMCP)/.installed: requirements-fastmcp.txt | $(BIN)/python
 node_modules/.package-lock.json: package.json package-lock.json
 	@if command -v npm >/dev/null; then npm ci --silent && touch $@; \
 		else echo "npm is not installed: no stock clients in JavaScript"; fi
+
+$(BENCH)/.installed: requirements-bench.txt | $(BIN)/python
+	@echo "Installing what the bench compares with …"
+	@[ -x $(BENCH)/bin/python ] || $(BIN)/python -m venv $(BENCH)
+	@$(BENCH)/bin/python $(INSTALL) -r requirements-bench.txt
+	@touch $@

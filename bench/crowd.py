@@ -6,7 +6,7 @@ from collections import defaultdict
 from statistics import median
 
 from bench.report import Effort, Part, in_turns, spread
-from bench.servers import Stage, Target, stage
+from bench.servers import Stage, Target
 
 RATE = 50.0
 SIZE = 1_400
@@ -52,31 +52,29 @@ class Climb:
             self.failures[name] += 1
 
 
-def measure(effort: Effort) -> Part:
+def measure(effort: Effort, built: Stage) -> Part:
     """Live sessions until they come too late, and CPU per message as they grow."""
     part, climb = Part("Live sessions", ABOUT), Climb()
     steps, rounds = (QUICK_STEPS, 1) if effort.quick else (STEPS, ROUNDS)
-    with stage() as built:
-        service = "--service", str(built.speech)
-        aiohttp = built.outside(AIOHTTP, "bench.outside.aiohttp_relay", *service)
-        targets = {
-            one.name: one for one in (Target(DIRECT, built.speech, None), aiohttp, built.vocero(VOCERO))
-        }
-        seated = 0
-        for callers in steps:
-            climbing = [name for name in targets if name == DIRECT or climb.failures[name] < 2]
-            if climbing == [DIRECT]:
-                break
-            for name in climbing:
-                built.call(targets[name], callers - seated)
-            seated = callers
+    aiohttp = built.outside(AIOHTTP, "bench.outside.aiohttp_relay")
+    targets = {one.name: one for one in (Target(DIRECT, built.speech, None), aiohttp, built.vocero(VOCERO))}
+    seated = 0
+    for callers in steps:
+        climbing = [name for name in targets if name == DIRECT or climb.failures[name] < 2]
+        if climbing == [DIRECT]:
+            break
+        for name in climbing:
+            built.call(targets[name], callers - seated)
+        seated = callers
 
-            def once(name: str, callers: int = callers) -> None:
-                climb.take(built, targets[name], callers, effort.seconds if effort.quick else SECONDS)
+        def once(name: str, callers: int = callers) -> None:
+            climb.take(built, targets[name], callers, effort.seconds if effort.quick else SECONDS)
 
-            in_turns(rounds, climbing, once)
-            for name in climbing:
-                climb.judge(name, callers)
+        in_turns(rounds, climbing, once)
+        for name in climbing:
+            climb.judge(name, callers)
+    for target in targets.values():
+        built.leave(target)
     _tell(part, climb, steps)
     return part
 

@@ -8,7 +8,7 @@ from statistics import median
 
 from bench.processes import Process, python
 from bench.report import Effort, Part, ratio, spread, times
-from bench.servers import Stage, stage
+from bench.servers import Stage
 
 ROWS = 1_000
 LIMIT = 0.1
@@ -28,26 +28,25 @@ class Database:
     is_target: bool
 
 
-def measure(effort: Effort) -> Part:
+def measure(effort: Effort, built: Stage) -> Part:
     """Milliseconds by write."""
     part = Part("Journal", ABOUT)
-    with stage() as built:
-        databases = [Database("SQLite", built.settings()["DATABASE_URL"], False)]
-        if effort.postgres:
-            databases.append(Database("PostgreSQL", effort.postgres, True))
-        for database in databases:
-            told = _written(built, database, effort)
-            alone, together = told["alone"], told["journal"]
-            compared = f"{times(ratio(together, alone))} of alone, {spread(alone, 'ms', 2)}"
-            limit = f"≤ {LIMIT} ms" if database.is_target else ""
-            met = median(together) <= LIMIT if database.is_target else None
-            part.add(
-                f"A write through the journal, {database.name}",
-                spread(together, "ms", 3),
-                compared,
-                limit,
-                met,
-            )
+    databases = [Database("SQLite", built.settings()["DATABASE_URL"], False)]
+    if effort.postgres:
+        databases.append(Database("PostgreSQL", effort.postgres, True))
+    for database in databases:
+        told = _written(built, database, effort)
+        alone, together = told["alone"], told["journal"]
+        compared = f"{times(ratio(together, alone))} of alone, {spread(alone, 'ms', 2)}"
+        limit = f"≤ {LIMIT} ms" if database.is_target else ""
+        met = median(together) <= LIMIT if database.is_target else None
+        part.add(
+            f"A write through the journal, {database.name}",
+            spread(together, "ms", 3),
+            compared,
+            limit,
+            met,
+        )
     return part
 
 

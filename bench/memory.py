@@ -6,7 +6,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 from bench.report import Effort, Part
-from bench.servers import Stage, Target, stage
+from bench.servers import Stage, Target
 
 WARM, MANY = 20, 100
 IDLE_LIMIT = 150
@@ -22,28 +22,29 @@ while {FLOODED} browsers read nothing for {FLOOD_SECONDS:.0f} seconds and the se
 call."""
 
 
-def measure(effort: Effort) -> Part:
+def measure(effort: Effort, built: Stage) -> Part:
     """Memory on both servers, beside an aiohttp relay, which keeps no conversation."""
     part = Part("Memory", ABOUT)
-    with stage() as built:
-        targets = [
-            built.outside("aiohttp", "bench.outside.aiohttp_relay", "--service", str(built.speech)),
-            built.vocero("Vocero on uvicorn"),
-            built.vocero("Vocero on Daphne", "daphne"),
-        ]
-        warm, many = (1, 2) if effort.quick else (WARM, MANY)
-        held = {target.name: _idle(built, target, warm, many) / KIB for target in targets}
-        for target in targets:
-            known = "" if not target.is_vocero else f"aiohttp's relay: {held['aiohttp']:.0f} KiB"
-            limit = f"≤ {IDLE_LIMIT} KiB" if target.is_vocero else ""
-            met = held[target.name] <= IDLE_LIMIT if target.is_vocero else None
-            part.add(f"Idle conversation: {target.name}", f"{held[target.name]:.0f} KiB", known, limit, met)
-            built.leave(target)
-        for target in targets[1:]:
-            peak = _flooded(built, target, effort.seconds if effort.quick else FLOOD_SECONDS) / MIB
-            told = f"{peak:.1f} MiB a call"
-            limit = f"≤ {FLOOD_LIMIT:.0f} MiB"
-            part.add(f"Browser that does not read: {target.name}", told, "", limit, peak <= FLOOD_LIMIT)
+    # What ran before has memory to give away.
+    fresh = "" if effort.quick else ", fresh"
+    targets = [
+        built.outside("aiohttp" + fresh, "bench.outside.aiohttp_relay"),
+        built.vocero("Vocero on uvicorn" + fresh),
+        built.vocero("Vocero on Daphne" + fresh, "daphne"),
+    ]
+    warm, many = (1, 2) if effort.quick else (WARM, MANY)
+    held = {target.name: _idle(built, target, warm, many) / KIB for target in targets}
+    for target in targets:
+        known = "" if not target.is_vocero else f"aiohttp's relay: {held[targets[0].name]:.0f} KiB"
+        limit = f"≤ {IDLE_LIMIT} KiB" if target.is_vocero else ""
+        met = held[target.name] <= IDLE_LIMIT if target.is_vocero else None
+        part.add(f"Idle conversation: {target.name}", f"{held[target.name]:.0f} KiB", known, limit, met)
+        built.leave(target)
+    for target in targets[1:]:
+        peak = _flooded(built, target, effort.seconds if effort.quick else FLOOD_SECONDS) / MIB
+        told = f"{peak:.1f} MiB a call"
+        limit = f"≤ {FLOOD_LIMIT:.0f} MiB"
+        part.add(f"Browser that does not read: {target.name}", told, "", limit, peak <= FLOOD_LIMIT)
     return part
 
 

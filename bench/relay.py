@@ -7,7 +7,7 @@ from statistics import median
 
 from bench.frames import LOADS, Load
 from bench.report import Effort, Part, in_turns, ratio, spread, times
-from bench.servers import BYTES_THROUGH, Stage, Target, stage
+from bench.servers import BYTES_THROUGH, Stage, Target
 
 CALLERS = 8
 PINGS = 250
@@ -56,20 +56,21 @@ class Found:
         return [(via - direct) / 2 for via, direct in zip(of[name, load], of[DIRECT, load], strict=True)]
 
 
-def measure(effort: Effort) -> Part:
+def measure(effort: Effort, built: Stage) -> Part:
     """CPU per message, added latency, messages a second."""
     part, found = Part("Relayed messages", ABOUT), Found()
-    with stage() as built:
-        targets = {target.name: target for target in _targets(built, effort)}
-        for target in targets.values():
-            built.call(target, CALLERS)
-        built.place(built.cores[-1:])
+    targets = {target.name: target for target in _targets(built, effort)}
+    for target in targets.values():
+        built.call(target, CALLERS)
+    with built.on_one_core():
         for load in LOADS:
 
             def once(name: str, load: Load = load) -> None:
                 found.take(built, targets[name], load, effort)
 
             in_turns(effort.rounds, list(targets), once)
+    for target in targets.values():
+        built.leave(target)
     for load in LOADS:
         _tell_cpu(part, found, load, list(targets))
     for load in LOADS:
@@ -78,12 +79,11 @@ def measure(effort: Effort) -> Part:
 
 
 def _targets(built: Stage, effort: Effort) -> list[Target]:
-    service = "--service", str(built.speech)
     targets = [
         Target(DIRECT, built.speech, None),
-        built.outside(PUMP, "bench.outside.pump", *service),
-        built.outside(AIOHTTP, "bench.outside.aiohttp_relay", *service),
-        built.outside(PARSING, "bench.outside.aiohttp_relay", *service, "--parse"),
+        built.outside(PUMP, "bench.outside.pump"),
+        built.outside(AIOHTTP, "bench.outside.aiohttp_relay"),
+        built.outside(PARSING, "bench.outside.aiohttp_relay", "--parse"),
         built.vocero(THROUGH, app=BYTES_THROUGH),
         built.vocero(UVICORN),
         built.vocero(DAPHNE, "daphne"),

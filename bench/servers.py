@@ -39,7 +39,7 @@ class Target:
 
 @dataclass(slots=True)
 class Stage:
-    """Everything that runs for one measurement."""
+    """Everything that runs; what was started under a name is there for whoever asks for it again."""
 
     folder: Path
     load: Load
@@ -47,6 +47,7 @@ class Stage:
     portal: int
     _stack: ExitStack
     processes: list[Process] = field(default_factory=list)
+    targets: dict[str, Target] = field(default_factory=dict)
 
     def run(self, name: str, command: Sequence[str], port: int, settings: Mapping[str, str]) -> Process:
         """Starts a program and waits until it listens."""
@@ -58,16 +59,21 @@ class Stage:
 
     def outside(self, name: str, module: str, *options: str) -> Target:
         """A program of the bench's own environment, in front of the speech service."""
-        port = free_ports(1)[0]
-        command = [str(INTERPRETER), "-m", module, "--port", str(port), *options]
-        return Target(name, port, self.run(name, command, port, {}))
+        if name not in self.targets:
+            port = free_ports(1)[0]
+            command = [str(INTERPRETER), "-m", module, "--port", str(port)]
+            command += ["--service", str(self.speech), *options]
+            self.targets[name] = Target(name, port, self.run(name, command, port, {}))
+        return self.targets[name]
 
     def vocero(self, name: str, server: str = "uvicorn", app: str = VOCERO, **settings: str) -> Target:
         """Vocero, or an application made of its parts, on a server as the documentation starts it."""
-        port = free_ports(1)[0]
-        command = uvicorn(port, app) if server == "uvicorn" else daphne(port, app)
-        own = {**self.settings(), **settings}
-        return Target(name, port, self.run(name, command, port, own), is_vocero=app == VOCERO)
+        if name not in self.targets:
+            port = free_ports(1)[0]
+            command = uvicorn(port, app) if server == "uvicorn" else daphne(port, app)
+            process = self.run(name, command, port, {**self.settings(), **settings})
+            self.targets[name] = Target(name, port, process, is_vocero=app == VOCERO)
+        return self.targets[name]
 
     def litellm(self, program: str) -> Target:
         """LiteLLM's proxy, installed elsewhere, in front of the speech service."""
@@ -96,6 +102,7 @@ class Stage:
             "S2S_MCP_URL": f"http://127.0.0.1:{self.portal}/mcp",
             "S2S_UNSAFE_PHONE_SELECTOR": "true",
             "S2S_MAX_CONVERSATIONS": "100000",
+            "S2S_RECONNECT_GRACE": "1",
             **dict.fromkeys(("S2S_RATE_BOOTSTRAP", "S2S_RATE_SECRETS", "S2S_RATE_SOCKETS"), "1000000"),
         }
 
@@ -113,8 +120,17 @@ class Stage:
         """The cores that may be used."""
         return sorted(os.sched_getaffinity(0))
 
-    def place(self, cores: Iterable[int]) -> None:
-        """Everything that runs, runs on these cores."""
+    @contextmanager
+    def on_one_core(self) -> Iterator[None]:
+        """Everything that runs shares one core for a while, so that nothing waits for another to wake up."""
+        cores = self.cores
+        self._place(cores[-1:])
+        try:
+            yield
+        finally:
+            self._place(cores)
+
+    def _place(self, cores: Iterable[int]) -> None:
         for pid in (self.load.pid, *(process.pid for process in self.processes)):
             place(pid, cores)
 

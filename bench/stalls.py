@@ -7,7 +7,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 from bench.report import Effort, Part, spread
-from bench.servers import Stage, Target, seats_at, stage
+from bench.servers import Stage, Target, seats_at
 
 HELD = 1.0
 SIZE = 1_400
@@ -21,19 +21,19 @@ process writes meanwhile waits for it, as for a slow query: a conversation that 
 the journal. One live call goes on with {RATE:.0f} frames a second each way."""
 
 
-def measure(effort: Effort) -> Part:
+def measure(effort: Effort, built: Stage) -> Part:
     """The longest round trip with and without such a query, in turns."""
     part = Part("A slow query", ABOUT)
-    with stage() as built:
-        target = built.vocero(VOCERO)
-        built.call(target, 1)
-        held, rounds = (0.1, 1) if effort.quick else (HELD, ROUNDS)
-        free, slow, waited = [], [], []
-        for _ in range(rounds):
-            free.append(_longest(built, target, held))
-            longest, opened = _longest_beside_query(built, target, held)
-            slow.append(longest)
-            waited.append(opened)
+    target = built.vocero(VOCERO)
+    built.call(target, 1)
+    held, rounds = (0.1, 1) if effort.quick else (HELD, ROUNDS)
+    free, slow, waited = [], [], []
+    for _ in range(rounds):
+        free.append(_longest(built, target, held))
+        longest, opened = _longest_beside_query(built, target, held)
+        slow.append(longest)
+        waited.append(opened)
+    built.leave(target)
     added = [one - other for one, other in zip(slow, free, strict=True)]
     best = sorted(added)[len(added) // 2]
     told = f"{spread(slow, 'ms')}, against {spread(free, 'ms')} without"

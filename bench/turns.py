@@ -21,7 +21,7 @@ from websockets.typing import Origin
 from bench import frames
 from bench.processes import free_ports
 from bench.report import Effort, Part, spread
-from bench.servers import PHONE, Stage, Target, seats_at, stage
+from bench.servers import PHONE, Stage, Target, seats_at
 
 TURNS = 60
 TOOL = "get_my_briefing"
@@ -170,10 +170,9 @@ class Call:
         await self.speech.say(*frames.opening(self.number), *frames.ending(self.number, text))
 
 
-def measure(effort: Effort) -> Part:
+def measure(effort: Effort, built: Stage) -> Part:
     """Tool turns, first sounds and interruptions."""
-    with stage() as built:
-        return asyncio.run(_measure(built, effort.count(TURNS)))
+    return asyncio.run(_measure(built, effort.count(TURNS)))
 
 
 async def _measure(built: Stage, turns: int) -> Part:
