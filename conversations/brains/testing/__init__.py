@@ -5,7 +5,13 @@ PYTEST_DONT_REWRITE: a test module may import from here and load the plugin, too
 """
 
 from conversations.brains.testing.driver import VoiceDriver
-from conversations.brains.testing.fixtures import voice_brain, voice_driver, voice_model, voice_over
+from conversations.brains.testing.fixtures import (
+    voice_application,
+    voice_brain,
+    voice_driver,
+    voice_model,
+    voice_over,
+)
 from conversations.brains.testing.model import Picks, Says, ScriptedModel
 from conversations.brains.testing.reasoning import NotTaken
 from conversations.brains.testing.stage import CallEnded
@@ -20,6 +26,7 @@ __all__ = [
     "ToolRun",
     "Turn",
     "VoiceDriver",
+    "voice_application",
     "voice_brain",
     "voice_driver",
     "voice_model",

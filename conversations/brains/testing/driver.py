@@ -19,9 +19,9 @@ from channels.routing import get_default_application
 from django.conf import settings
 from django.test import override_settings
 from django.utils import timezone
+from django.utils.module_loading import import_string
 
 from conversations import journal, lifecycle
-from conversations.brains import making
 from conversations.brains.brain import Brain
 from conversations.brains.testing.model import ScriptedModel
 from conversations.brains.testing.reasoning import HttpTalk
@@ -117,9 +117,18 @@ class VoiceDriver:
         await self._open().hush(earlier)
         return await self.user_says(text)
 
+    @property
+    def greeting(self) -> str:
+        """What was said before the caller said anything."""
+        return self._stage.greeting
+
     async def hears(self, words: str) -> None:
-        """Returns once the caller has heard these words of the turn in flight."""
-        await self._stage.until(lambda: any(words in turn.text for turn in self._flying), repr(words))
+        """Returns once the caller has heard these words, of the turn in flight or of the greeting."""
+
+        def said() -> bool:
+            return any(words in text for text in (self.greeting, *(turn.text for turn in self._flying)))
+
+        await self._stage.until(said, repr(words))
 
     async def send_client_message(self, t: str, d: Any = None) -> None:
         """The app sends the brain a message: `t` says what it is about, `d` is its JSON."""
@@ -162,23 +171,27 @@ class VoiceDriver:
     def _configure(self, **changes: Any) -> None:
         """The deployment under test: its own settings, but for who is asked and how often they may."""
         now = settings.VOCERO
-        self._configured = now.reasoning
         as_llm, keys = self._over == "voice", (self._service_key,)
-        reasoning = replace(now.reasoning, brain=self._published(), as_llm=as_llm, service_keys=keys)
+        reasoning = replace(now.reasoning, as_llm=as_llm, service_keys=keys)
+        maker = self._maker(reasoning.brain)
+        if maker is not None:
+            reasoning = replace(reasoning, brain=self._published(maker))
+        elif self._model is not None:
+            raise TypeError("a scripted model needs a brain: name one, or set S2S_BRAIN")
         limits = dict.fromkeys(("rate_sockets", "rate_reasoning", "max_conversations"), MANY)
         values = {"reasoning": reasoning, "allowed_origins": (), "reconnect_grace": 0.0, **limits, **changes}
         self._stack.enter_context(override_settings(VOCERO=replace(now, **values)))
 
-    def _published(self) -> str:
+    def _published(self, maker: Makes) -> str:
         """The dotted path at which the host finds the brain of this driver and no other."""
         module = ModuleType(f"brain_under_test_{next(_numbers)}")
-        module.make = self._make  # type: ignore[attr-defined]
+        module.make = partial(self._make, maker)  # type: ignore[attr-defined]
         sys.modules[module.__name__] = module
         self._stack.callback(sys.modules.pop, module.__name__)
         return f"{module.__name__}.make"
 
-    def _make(self) -> Brain:
-        brain = self._made if isinstance(self._made, Brain) else self._maker()()
+    def _make(self, maker: Makes) -> Brain:
+        brain = maker()
         if self._model is not None and isinstance(brain, ToolBrain):
             brain.stream = self._model.stream  # type: ignore[method-assign]
         elif self._model is not None:
@@ -186,10 +199,12 @@ class VoiceDriver:
         self.brain = brain
         return brain
 
-    def _maker(self) -> Makes:
-        if self._made is None or isinstance(self._made, Brain):
-            return partial(making.make, self._configured)
-        return self._made
+    def _maker(self, configured: str) -> Makes | None:
+        """What makes the brain; None where that is one of Vocero's own, over the model that is set."""
+        made = self._made
+        if isinstance(made, Brain):
+            return lambda: made
+        return made or (import_string(configured) if configured else None)
 
     def _open_conversation(self) -> str:
         secret = binding.new_value(binding.CLIENT_SECRET)
@@ -225,6 +240,7 @@ class VoiceDriver:
         self._stage.look()
 
     def _recorded(self, turn: Turn) -> TurnRow | None:
-        rows = TurnRow.objects.filter(conversation_id=self.conversation_id, caller_text=turn.said.strip())
+        said = (turn.said, turn.said.strip())
+        rows = TurnRow.objects.filter(conversation_id=self.conversation_id, caller_text__in=said)
         ended = rows.exclude(outcome=TurnRow.Outcome.RUNNING).exclude(index__in=self._told)
         return ended.order_by("index").first()

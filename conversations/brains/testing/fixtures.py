@@ -6,10 +6,17 @@ from collections.abc import AsyncIterator
 
 import pytest
 import pytest_asyncio
+from channels.routing import get_default_application
 
 from conversations.brains.brain import Brain
 from conversations.brains.testing.driver import Makes, Over, VoiceDriver
 from conversations.brains.testing.model import ScriptedModel
+
+
+@pytest.fixture(scope="session", autouse=True)
+def voice_application() -> None:
+    """Loaded before any test's log is read: that sets logging up anew."""
+    get_default_application()
 
 
 @pytest.fixture

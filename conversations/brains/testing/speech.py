@@ -99,7 +99,7 @@ class Line:
         heard = "conversation.item.input_audio_transcription.completed"
         await self._say(heard, item_id=item_id, content_index=0, transcript=text)
         self._chat.append({"role": "user", "content": text})
-        self._answer()
+        self._answer(self._instructions, self._chat)
 
     # ---- what Vocero asks
 
@@ -119,8 +119,10 @@ class Line:
         heard = {name: event[name] for name in ("item_id", "content_index", "audio_end_ms")}
         await self._say("conversation.item.truncated", **heard)
 
-    async def _create_response(self, _event: dict[str, Any]) -> None:
-        self._answer()
+    async def _create_response(self, event: dict[str, Any]) -> None:
+        wished = event.get("response") or {}
+        # A response of its own instructions and input is beside the conversation: a line that is to be said.
+        self._answer(wished.get("instructions", self._instructions), [] if "input" in wished else self._chat)
 
     async def _cancel(self, event: dict[str, Any]) -> None:
         if event.get("response_id") in (None, self._response):
@@ -128,9 +130,10 @@ class Line:
 
     # ---- the answer
 
-    def _answer(self) -> None:
+    def _answer(self, instructions: str, chat: Chat) -> None:
         self._response = self._new("resp")
-        self._speaking = asyncio.create_task(self._speak(self._response))
+        asked = [{"role": "system", "content": instructions}, *chat]
+        self._speaking = asyncio.create_task(self._speak(self._response, asked))
 
     async def _hush(self, reason: str) -> None:
         if await self._stop_speaking():
@@ -145,8 +148,7 @@ class Line:
         await asyncio.wait({speaking})
         return speaking.cancelled()
 
-    async def _speak(self, response_id: str) -> None:
-        asked = [{"role": "system", "content": self._instructions}, *self._chat]
+    async def _speak(self, response_id: str, asked: Chat) -> None:
         item_id, words = self._new("item"), list[str]()
         try:
             await self._say("response.created", response=_response(response_id, "in_progress"))

@@ -21,6 +21,7 @@ class Stage:
 
     def __init__(self, patience: float) -> None:
         self.turn: Turn | None = None
+        self.greeting = ""
         self.commands: list[Command] = []
         self._patience = patience
         self._why_over = ""
@@ -33,8 +34,10 @@ class Stage:
         self._changed.set()
 
     def say(self, text: str) -> None:
-        """Words for the caller."""
-        if self.turn is not None:
+        """Words for the caller; before any turn they are a greeting."""
+        if self.turn is None:
+            self.greeting += text
+        else:
             self.turn.text += text
         self._sign()
 

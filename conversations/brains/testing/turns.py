@@ -33,7 +33,7 @@ class Turn:
     @property
     def completed(self) -> bool:
         """Whether the brain answered to its end; False where it failed, even though an apology was spoken."""
-        return self.outcome == "done"
+        return self.outcome == "done" and not self.code
 
     @property
     def interrupted(self) -> bool:
