@@ -76,7 +76,9 @@ def for_model(code: str) -> str:
     return FAILURES[code].model
 
 
-TITLES: Mapping[str, str] = MappingProxyType({"aquaportal": "AquaPortal", "apipilot": "ApiPilot"})
+TITLES: Mapping[str, str] = MappingProxyType(
+    {"aquaportal": "AquaPortal", "apipilot": "ApiPilot", "inprocess": "This process"}
+)
 
 
 def for_discovery(code: str, source: str) -> str:

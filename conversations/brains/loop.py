@@ -180,7 +180,7 @@ class _Reading:
         async with aclosing(cast("AsyncGenerator[Delta, None]", stream(request))) as deltas:
             async for delta in deltas:
                 if isinstance(delta, Picked):
-                    self.picked.append(delta)
+                    self._pick(delta)
                     continue
                 self._written.append(delta.text)
                 for text in self._taken(parser.feed(delta.text)):
@@ -189,6 +189,11 @@ class _Reading:
                     break
         for text in self._taken(parser.finish()):
             yield text
+
+    def _pick(self, picked: Picked) -> None:
+        """A service may tell the same call again at the end."""
+        if not picked.id or all(picked.id != other.id for other in self.picked):
+            self.picked.append(picked)
 
     def _taken(self, parts: Sequence[Part]) -> Sequence[str]:
         texts = [part.text for part in parts if isinstance(part, Speech) and part.text]
