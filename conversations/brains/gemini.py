@@ -70,6 +70,8 @@ class GeminiBrain(ToolBrain):
             raise ModelBusy("the connection failed") from None
         except ValueError:
             raise ModelBusy("the answer cannot be read") from None
+        if not answer.came:
+            raise ModelBusy("an empty answer")
         for picked in answer.picked():
             yield picked
 
@@ -100,9 +102,11 @@ class _Answer:
         self._parts: list[types.Part] = []
         self._finish = ""
         self._tokens = 0
+        self.came = False
 
     def take(self, chunk: types.GenerateContentResponse) -> Sequence[str]:
         """What it says; what the model thinks to itself is marked as such and only kept."""
+        self.came = True
         blocked = chunk.prompt_feedback and chunk.prompt_feedback.block_reason
         if blocked:
             raise ModelFailed("model_refused", f"the prompt was blocked: {blocked.value}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +19,7 @@ from tools.translation import GEMINI_JSON
 
 try:
     from google.genai import _interactions_errors as errors
+    from google.genai import interactions as api
 except ImportError as missing:
     raise ImportError(
         "GeminiInteractionsBrain needs google-genai: pip install -r requirements-gemini.txt, "
@@ -49,7 +51,10 @@ class GeminiInteractionsBrain(ToolBrain):
         # The SDK asks five times by itself, over more seconds than anybody wants to hear nothing.
         interactions.sdk_configuration.retry_config = None
         try:
-            async with await interactions.create(**self._body(request)) as events:
+            answered = await interactions.create(**self._body(request))
+            if not isinstance(answered, AbstractAsyncContextManager):
+                raise ModelBusy("the answer is no stream")
+            async with answered as events:
                 async for event in events:
                     for text in answer.take(event):
                         yield TextDelta(text)
@@ -62,6 +67,8 @@ class GeminiInteractionsBrain(ToolBrain):
             raise refused(error.status_code, error.response.headers) from None
         except (errors.GeminiNextGenAPIClientError, httpx2.HTTPError, ValueError):
             raise ModelBusy("the answer broke off or cannot be read") from None
+        if not answer.came:
+            raise ModelBusy("an empty answer")
         for picked in answer.picked():
             yield picked
 
@@ -115,9 +122,11 @@ class _Answer:
     def __init__(self) -> None:
         self._parts: dict[Any, _Part] = {}
         self._status = ""
+        self.came = False
 
-    def take(self, event: Any) -> Sequence[str]:
+    def take(self, event: api.InteractionSSEEvent) -> Sequence[str]:
         """What it says; thoughts are only kept, and events of other kinds pass by."""
+        self.came = True
         match event.event_type:
             case "step.start":
                 return self._start(event.index, event.step)

@@ -65,6 +65,8 @@ class OpenAIBrain(ToolBrain):
             raise refused(None) from None
         except (httpx2.HTTPError, ValueError):
             raise ModelBusy("the answer broke off or cannot be read") from None
+        if not answer.came:
+            raise ModelBusy("an empty answer")
         for picked in answer.picked():
             yield picked
 
@@ -90,9 +92,11 @@ class _Answer:
         self._calls = Calls()
         self._finish: str | None = None
         self._tokens = 0
+        self.came = False
 
     def take(self, chunk: Any) -> Sequence[str]:
         """What it says. What the model thinks to itself has fields of its own, which are not read."""
+        self.came = True
         usage = getattr(chunk, "usage", None)
         self._tokens = getattr(usage, "completion_tokens", None) or self._tokens
         # Filters and counts come in chunks without choices.

@@ -87,6 +87,10 @@ class FakeModel:
     """Answers one request after another from its script; the last answer is for all that follow."""
 
     def __init__(self):
+        self.reset()
+
+    def reset(self):
+        """As new."""
         self.asked = []
         self.refused = []
         self.holding = asyncio.Event()

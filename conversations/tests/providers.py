@@ -1,7 +1,9 @@
 """The three adapters, each with a fake of its provider; and requests to them without a conversation."""
 
+import asyncio
 import contextlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from conversations.brains import OpenAIBrain, gemini, openai
@@ -39,6 +41,11 @@ class Provider:
     url: str
     client: Any
     fake: Any = None
+
+    def as_new(self):
+        """For another test."""
+        self.fake.reset()
+        return replace(self)
 
     def brain(self, kind=None, **more):
         """A brain of this adapter, or of a class that derives from it."""
@@ -78,7 +85,12 @@ async def provider_at(name, url, **limits):
     try:
         yield one
     finally:
-        await (one.client.aio.aclose() if hasattr(one.client, "aio") else one.client.close())
+        await close(one.client)
+
+
+async def close(client):
+    """Ends the connections of a provider's client."""
+    await (client.aio.aclose() if hasattr(client, "aio") else client.close())
 
 
 def asking(text="What is new?", **more):
@@ -91,3 +103,46 @@ def words(answer):
 
 def picks(answer):
     return [delta for delta in answer if isinstance(delta, Picked)]
+
+
+class Wired:
+    """A brain with tools over a provider's adapter, in the server whose conversations it serves."""
+
+    now = None
+
+    def __init__(self, provider, tools, server):
+        self._provider, self._server = provider, server
+        self._kind = type("Wired", (tools, provider.adapter), {})
+        self._clients, self.limits, self.brain = [], {}, None
+        self.fake = provider.fake
+
+    @classmethod
+    def up(cls, provider, tools, server):
+        """What `wired_brain` makes from now on."""
+        cls.now = cls(provider, tools, server)
+        return cls.now
+
+    def made(self):
+        client = KINDS[self._provider.name][2](self._provider.url)
+        self._clients.append(client)
+        self.brain = self._kind(client=client, model="m", **self.limits)
+        return self.brain
+
+    async def elsewhere(self, waits):
+        """Awaits something in the server's own loop."""
+
+        async def awaited():
+            async with asyncio.timeout(5):
+                return await waits()
+
+        going = asyncio.run_coroutine_threadsafe(awaited(), self._server.event_loop)
+        return await asyncio.wrap_future(going)
+
+    async def down(self):
+        for client in self._clients:
+            await self.elsewhere(partial(close, client))
+
+
+def wired_brain():
+    """What S2S_BRAIN names in these tests."""
+    return Wired.now.made()
