@@ -24,6 +24,8 @@ GOODBYE = 3.0
 # How a client ends a socket on purpose: a page that is closed or left says so, too.
 ON_PURPOSE = frozenset({1000, 1001})
 RESTARTING = 1012
+# Of an id that a stranger made up, so much is logged.
+CLAIMED = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +113,8 @@ class Visit:
             knock.conversation_id, knock.cookie, knock.secret
         )
         if not isinstance(admitted, Admission):
+            claimed = (knock.conversation_id or "")[:CLAIMED]
+            log.warning("socket.refused", code=admitted.close_code, conversation=claimed)
             return endings.refused(admitted.close_code, admitted.code)
         return await self._seated(admitted.conversation_id)
 
