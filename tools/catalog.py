@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -15,6 +16,7 @@ from tools import schema, sentences
 from tools.contract import Caller, Tool, ToolFailure, ToolSource
 from tools.frozen import freeze
 from tools.naming import alias
+from tools.results import clean
 from tools.schema import Compiled, SchemaRefused
 
 log = structlog.get_logger(__name__)
@@ -24,6 +26,10 @@ MAX_REFUSED = 100
 # It goes to the model with every session.
 MAX_DESCRIPTION = 8_000
 MAX_NAME = 128
+MAX_SHOWN = 200
+# What is beyond these can be used by nobody, and would still lie in every caller's row.
+MAX_DECLARATION = 192 * 1024
+MAX_LEVELS = 64
 
 Refusals = tuple[tuple[str, str], ...]
 
@@ -161,7 +167,8 @@ async def discover(
     refused: list[tuple[str, str]] = []
     for source, listing in zip(sources, listings, strict=True):
         screened, reasons = _screen(source, listing.tools, allowed)
-        refused += reasons
+        kept = {tool.name for tool in listing.tools}
+        refused += reasons + [pair for pair in listing.refused if pair[0] not in kept]
         declared = [entry.tool for entry in screened.values()]
         if listing.fetched_at == now and not listing.error:
             await pins.note(source.name, declared, now)
@@ -244,8 +251,8 @@ async def _listing(
     else:
         taken = listed[:MAX_TOOLS]
         screened, reasons = _screen(source, taken, allowed)
-        kept = tuple(tool for tool in taken if len(tool.description) <= MAX_DESCRIPTION)
-        reasons += [(tool.name, "The source lists too many tools.") for tool in listed[MAX_TOOLS:]]
+        kept = tuple(tool for tool in taken if not _unfit(tool))
+        reasons += [(_shown(tool.name), "The source lists too many tools.") for tool in listed[MAX_TOOLS:]]
         listing = replace(empty, tools=kept, refused=tuple(reasons[:MAX_REFUSED]), digest=digest_of(kept))
         log.info("catalog.discovered", source=source.name, listed=len(listed), offered=len(screened))
     await cache.put(listing)
@@ -259,11 +266,9 @@ def _screen(
     refused: list[tuple[str, str]] = []
     for tool in tools:
         if allowed is not None and tool.name not in allowed:
-            refused.append((tool.name, "It is not on the list of allowed tools."))
-        elif not 0 < len(tool.name) <= MAX_NAME:
-            refused.append((tool.name, f"Its name does not have 1 to {MAX_NAME} characters."))
-        elif len(tool.description) > MAX_DESCRIPTION:
-            refused.append((tool.name, f"Its description is longer than {MAX_DESCRIPTION:,} characters."))
+            refused.append((_shown(tool.name), "It is not on the list of allowed tools."))
+        elif reason := _unfit(tool):
+            refused.append((_shown(tool.name), reason))
         elif tool.name in entries:
             refused.append((tool.name, "The source lists two tools of this name."))
         else:
@@ -272,6 +277,30 @@ def _screen(
             except SchemaRefused as error:
                 refused.append((tool.name, str(error)))
     return entries, refused
+
+
+def _unfit(tool: Tool) -> str:
+    """Why the tool can neither be kept nor told to a model, whatever its schemas say; empty where it can."""
+    if not 0 < len(tool.name) <= MAX_NAME:
+        return f"Its name does not have 1 to {MAX_NAME} characters."
+    if len(tool.description) > MAX_DESCRIPTION:
+        return f"Its description is longer than {MAX_DESCRIPTION:,} characters."
+    if schema.depth_exceeds([tool.parameters, tool.output_schema], MAX_LEVELS):
+        return f"Its schemas are nested more than {MAX_LEVELS} levels deep."
+    try:
+        text = json.dumps(as_json(tool), ensure_ascii=False, allow_nan=False)
+        size = len(text.encode())
+    except ValueError:
+        return "Its declaration is neither JSON nor text."
+    if size > MAX_DECLARATION:
+        return f"Its declaration is larger than {MAX_DECLARATION // 1024} KB."
+    # No database keeps a NUL.
+    return "Its declaration is neither JSON nor text." if "\\u0000" in text else ""
+
+
+def _shown(name: str) -> str:
+    """A tool's name, odd as it may be, for the operators' list."""
+    return clean(name[:MAX_SHOWN])
 
 
 def _entry(source: ToolSource, tool: Tool) -> Entry:

@@ -6,7 +6,8 @@ import hashlib
 import re
 
 LONGEST = 64
-_LEGAL = re.compile(r"[A-Za-z0-9_-]{1,64}")
+# Most APIs take these signs in any place; Gemini's wants a letter or an underscore first.
+_LEGAL = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 _ILLEGAL = re.compile(r"[^A-Za-z0-9_-]+")
 _MARK = 8
 
@@ -19,5 +20,7 @@ def alias(name: str) -> str:
     if _LEGAL.fullmatch(name):
         return name
     mark = hashlib.sha256(name.encode(errors="surrogatepass")).hexdigest()[:_MARK]
-    legal = _ILLEGAL.sub("_", name).strip("_")[: LONGEST - _MARK - 1]
-    return f"{legal}_{mark}" if legal else f"tool_{mark}"
+    legal = _ILLEGAL.sub("_", name).strip("_-")[: LONGEST - _MARK - len("tool__")]
+    if not legal:
+        return f"tool_{mark}"
+    return f"{legal}_{mark}" if _LEGAL.fullmatch(legal) else f"tool_{legal}_{mark}"

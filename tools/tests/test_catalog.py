@@ -1,11 +1,12 @@
 """What a caller may use is discovered for the credential, cached, screened and frozen."""
 
+import json
 from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
-from tools import catalog, executor
+from tools import catalog, executor, schema
 from tools.contract import ToolFailure
 from tools.naming import alias
 from tools.testing import NOW, MemoryCache, MemorySource, a_caller, a_context, a_tool, answers
@@ -187,3 +188,38 @@ async def test_a_description_that_would_fill_every_session_costs_its_tool_and_is
     [listing] = cache.listings.values()
     assert [tool.name for tool in listing.tools] == ["good"]
     assert listing.refused == (("wordy", "Its description is longer than 8,000 characters."),)
+
+
+def nested(levels):
+    value = {"type": "string"}
+    for _ in range(levels):
+        value = {"properties": {"a": value}}
+    return value
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"name": "half \ud800"},
+        {"name": "nul \x00"},
+        {"description": "half \ud800"},
+        {"description": "nul \x00"},
+        {"parameters": {"properties": {"a": {"description": "nul \x00"}}}},
+        {"parameters": {"properties": {"a": {"maximum": float("inf")}}}},
+        {"parameters": nested(240)},
+        {"output_schema": {"title": "half \ud800"}},
+        {"output_schema": nested(240)},
+        {"parameters": {"title": "x" * 3 * schema.MAX_BYTES}},
+    ],
+)
+async def test_what_no_database_keeps_and_no_request_carries_costs_its_tool_and_is_not_kept(fields):
+    odd, cache = replace(a_tool("odd"), **fields), MemoryCache()
+    offer = await discover(MemorySource((odd, answers(1)), (a_tool("good"), answers(1))), cache=cache)
+    assert names(offer) == ["good"]
+    [listing] = cache.listings.values()
+    assert [tool.name for tool in listing.tools] == ["good"]
+    [(name, reason)] = listing.refused
+    assert offer.refused == listing.refused
+    json.dumps([name, reason], ensure_ascii=False).encode()
+    assert "\x00" not in name
+    assert len(reason) > 20
