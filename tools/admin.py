@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -25,6 +26,9 @@ from tools import sentences
 from tools.models import CatalogSnapshot
 
 SHOWN_CHARS = 40_000
+_BEYOND_ASCII = re.compile(r"[^\t\n -~]")
+# They show nothing, and can spell words all the same; the one for coloured signs (FE0F) is common.
+_SELECTOR = re.compile("[\ufe00-\ufe0e\U000e0100-\U000e01ef]")
 
 
 def pretty(value: object, limit: int = SHOWN_CHARS) -> str:
@@ -33,6 +37,16 @@ def pretty(value: object, limit: int = SHOWN_CHARS) -> str:
     if len(text) <= limit:
         return text
     return f"{text[:limit]}\n… {len(text) - limit:,} more characters are not shown here."
+
+
+def visible(text: str) -> str:
+    """The text with what shows nothing written out: an operator reads all that a model reads."""
+    return _BEYOND_ASCII.sub(_seen, text)
+
+
+def _seen(found: re.Match[str]) -> str:
+    sign = found[0]
+    return sign if sign.isprintable() and not _SELECTOR.match(sign) else json.dumps(sign)[1:-1]
 
 
 def moment(at: datetime | None) -> str:
@@ -160,9 +174,9 @@ def shown_tools(tools: Sequence[Mapping[str, Any]]) -> list[ShownTool]:
     return [
         ShownTool(
             name=str(tool.get("name", "")),
-            description=str(tool.get("description") or ""),
-            parameters=pretty(tool.get("parameters")),
-            output_schema=pretty(tool["output_schema"]) if tool.get("output_schema") else "",
+            description=visible(str(tool.get("description") or "")),
+            parameters=visible(pretty(tool.get("parameters"))),
+            output_schema=visible(pretty(tool["output_schema"])) if tool.get("output_schema") else "",
         )
         for tool in tools
     ]

@@ -18,11 +18,14 @@ from django.utils import timezone
 from unfold.decorators import display
 
 from conversations.admin.log import note
-from tools.admin import SHOWN_CHARS, ReadOnlyAdmin, moment, pretty
+from tools.admin import ReadOnlyAdmin, moment, pretty, visible
 from tools.models import ToolDeclaration
 
-_TONES = {"+": "added", "-": "taken", "@": "place"}
+_TONES = {"+": "added", "-": "taken", "…": "place"}
 MOST_LINES = 600
+# What differs in more lines than these, old and new together, is not compared line by line.
+MOST_COMPARED = 2_000
+AROUND = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +38,8 @@ class DiffLine:
 
 def diff(before: object, after: object) -> list[DiffLine]:
     """What changed between two JSON values, line by line of their indented text; at most MOST_LINES."""
-    lines = list(difflib.unified_diff(_lines(before), _lines(after), lineterm=""))[2:]
+    old, new = _differing(_lines(before), _lines(after))
+    lines = _compared(old, new) if len(old) + len(new) <= MOST_COMPARED else _replaced(old, new)
     shown = [DiffLine(line, _TONES.get(line[:1], "")) for line in lines[:MOST_LINES]]
     if len(lines) > MOST_LINES:
         shown.append(DiffLine(f"… {len(lines) - MOST_LINES:,} more lines are not shown here.", "place"))
@@ -43,7 +47,32 @@ def diff(before: object, after: object) -> list[DiffLine]:
 
 
 def _lines(value: object) -> list[str]:
-    return json.dumps(value, indent=2, ensure_ascii=False, sort_keys=True)[:SHOWN_CHARS].splitlines()
+    return visible(json.dumps(value, indent=2, ensure_ascii=False, sort_keys=True)).splitlines()
+
+
+def _differing(old: list[str], new: list[str]) -> tuple[list[str], list[str]]:
+    """Where the two differ, with a few lines around it: what is alike costs no comparison."""
+    top = max(_alike(old, new) - AROUND, 0)
+    old, new = old[top:], new[top:]
+    bottom = max(_alike(old[::-1], new[::-1]) - AROUND, 0)
+    return old[: len(old) - bottom], new[: len(new) - bottom]
+
+
+def _alike(old: list[str], new: list[str]) -> int:
+    """How many lines are the same from the beginning."""
+    pairs = enumerate(zip(old, new, strict=False))
+    return next((at for at, (one, other) in pairs if one != other), min(len(old), len(new)))
+
+
+def _compared(old: list[str], new: list[str]) -> list[str]:
+    lines = list(difflib.unified_diff(old, new, lineterm="", n=AROUND))[2:]
+    return ["…" if line.startswith("@@") else line for line in lines]
+
+
+def _replaced(old: list[str], new: list[str]) -> list[str]:
+    """All of the old for all of the new, the beginnings of both first."""
+    gone, come, half = [f"-{line}" for line in old], [f"+{line}" for line in new], MOST_LINES // 2
+    return gone[:half] + come[:half] + gone[half:] + come[half:]
 
 
 class WaitingFilter(SimpleListFilter):
@@ -85,14 +114,14 @@ class ToolDeclarationAdmin(ReadOnlyAdmin):
         earlier = before(obj)
         return {
             "facts": [
-                ("First seen", moment(obj.first_seen_at)),
-                ("Last seen", moment(obj.last_seen_at)),
+                ("First seen", f"{moment(obj.first_seen_at)} UTC"),
+                ("Last seen", f"{moment(obj.last_seen_at)} UTC"),
                 ("Approved", approval(obj)),
                 ("Digest", obj.digest),
             ],
             "lines": diff(earlier.declaration, obj.declaration) if earlier else None,
             "earlier": earlier,
-            "whole": pretty(obj.declaration),
+            "whole": visible(pretty(obj.declaration)),
             "may_approve": obj.approved_at is None and self.has_approve_permission(request),
         }
 

@@ -6,7 +6,7 @@ import pytest
 from django.contrib.admin.models import LogEntry
 from django.urls import reverse
 
-from conversations.admin.tool_declarations import MOST_LINES, diff
+from conversations.admin.tool_declarations import MOST_COMPARED, MOST_LINES, diff
 from conversations.tests import operators as make
 from tools.models import ToolDeclaration
 
@@ -81,3 +81,29 @@ def test_a_long_diff_is_cut_and_says_so():
     lines = diff({"a": list(range(2_000))}, {"a": list(range(2_000, 4_000))})
     assert len(lines) == MOST_LINES + 1
     assert lines[-1].text.endswith("more lines are not shown here.")
+
+
+def test_a_change_far_down_a_long_declaration_is_shown():
+    long = {"a": ["x" * 100] * 2_000, "z": "Reads a report."}
+    [gone, new] = [
+        line for line in diff(long, long | {"z": "Sends it away."}) if line.tone in ("added", "taken")
+    ]
+    assert (gone.text, new.text) == ('-  "z": "Reads a report."', '+  "z": "Sends it away."')
+
+
+def test_a_change_too_large_to_be_compared_shows_both_of_its_sides():
+    old, new = [[number % 7 + side for number in range(2 * MOST_COMPARED)] for side in (0, 1)]
+    lines = diff({"a": old}, {"a": new})
+    assert len(lines) == MOST_LINES + 1
+    assert {line.tone for line in lines} >= {"added", "taken"}
+    assert lines[-1].text.endswith("more lines are not shown here.")
+
+
+def test_words_that_show_nothing_are_written_out(change):
+    hidden = "".join(chr(0xE0000 + ord(sign)) for sign in "obey")
+    ToolDeclaration.objects.filter(pk=change.pk).update(
+        declaration={"description": f"Reads\u200b a \u202ereport.{hidden}\ufe01"}
+    )
+    shown = make.words(make.viewer().get(address("change", change)))
+    assert shown.count("Reads\\u200b a \\u202ereport.\\udb40\\udc6f") == 2, "in the diff and in the whole"
+    assert not set(shown) & set(f"\u200b\u202e{hidden}\ufe01")
