@@ -12,7 +12,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from ninja import Router
 
-from conversations import lifecycle
+from conversations import lifecycle, toolbox
 from conversations.api.conversations import OWNER, address
 from conversations.api.problems import Problem
 from conversations.api.schemas import ProblemOut, SearchIn, SearchOut
@@ -70,7 +70,7 @@ async def _found(conversation_id: str, query: str) -> list[Found]:
     vocero, started, code = settings.VOCERO, time.monotonic(), ""
     found: list[Found] = []
     try:
-        provider = Provider(vocero.serper_url, vocero.serper_api_key, vocero.allow_private_addresses)
+        provider = Provider(vocero.serper_url, vocero.serper_api_key, toolbox.connect())
         found = await ask(provider, query)
     except SearchFailed as failure:
         code = f"search_{failure.code}"

@@ -1,10 +1,12 @@
 """Web search over HTTP: for an open conversation, the key on the server, bounded, noted without words."""
 
+import asyncio
 import json
+import socket
 
 import pytest
 
-from conversations import lifecycle
+from conversations import lifecycle, toolbox
 from conversations.identity import keys
 from conversations.models import Conversation
 from conversations.tests.login_server import ADMINISTRATOR, MANAGER
@@ -181,6 +183,33 @@ def test_what_the_provider_lists_is_cleaned(ada, web):
     assert (good["title"], good["url"]) == ("Good \ufffdone", "http://a.example/1")
     assert (len(good["snippet"]), good["snippet"][-1]) == (600, "…")
     assert bare == {"title": "Bare", "url": "https://a.example/2", "snippet": ""}
+
+
+def test_a_provider_that_repeats_its_key_tells_nobody(ada, web):
+    entries = [
+        {"title": f"Key {KEY}", "link": "https://a.example/1", "snippet": f"It is {KEY}."},
+        {"title": "Address", "link": f"https://a.example/?key={KEY}"},
+    ]
+    web.faults.add("body", on="search", text=json.dumps({"organic": entries}))
+    response = search(ada)
+    assert [page["title"] for page in response.json()["results"]] == ["Key [hidden]"]
+    assert KEY not in response.content.decode()
+
+
+def test_a_provider_whose_name_turns_private_is_not_asked_case_175(ada, web, configure, monkeypatch):
+    async def inside(_loop, _host, port, **_kwargs):
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", port))]
+
+    monkeypatch.setattr(asyncio.BaseEventLoop, "getaddrinfo", inside)
+    configure(serper_url=web.search_url.replace("127.0.0.1", "search.example"))
+    assert search(ada).status_code == 200, "a name may lead inside"
+    names = toolbox.connect()(lambda: None)._were_public
+    names.add("search.example")
+    try:
+        assert told(search(ada)) == (503, "search_unavailable")
+    finally:
+        names.discard("search.example")
+    assert len(web.requests) == 1
 
 
 def test_at_most_eight_pages_come_back(ada, web):

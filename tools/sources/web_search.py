@@ -5,17 +5,16 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-import ssl
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cache
+from itertools import islice
 from typing import Any
 from urllib.parse import urlsplit
 
 import httpx2
 
-from tools import results
-from tools.addresses import Pinned
+from tools import outgoing, results
+from tools.addresses import Connect, Pinned
 
 TIME_LIMIT = 8.0
 BODY_LIMIT = 512 * 1024
@@ -26,11 +25,11 @@ _BLANK = re.compile(r"[\x00-\x20\x7f-\xa0\u200b-\u200f\u2028-\u202f\u2060-\u2069
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """Where to search and with which key, from settings alone."""
+    """Where to search and with which key, from settings alone; `connect` judges where the address leads."""
 
     url: str
     key: str = field(repr=False)
-    allow_private: bool = False
+    connect: Connect = Pinned
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,41 +55,23 @@ async def search(provider: Provider, query: str) -> list[Found]:
     try:
         async with asyncio.timeout(TIME_LIMIT):
             status, body = await _asked(provider, query)
+    except outgoing.TooLarge as error:
+        raise SearchFailed("contract") from error
     except (httpx2.HTTPError, httpx2.InvalidURL, OSError, TimeoutError) as error:
         raise SearchFailed("unavailable") from error
     if status != 200:
         raise SearchFailed("contract" if 200 < status < 400 else "unavailable", status)
-    if len(body) > BODY_LIMIT:
-        raise SearchFailed("contract", status)
-    return list(_found(_organic(body, status)))[:MOST_RESULTS]
+    return list(islice(_found(_organic(body, status), provider.key), MOST_RESULTS))
 
 
 async def _asked(provider: Provider, query: str) -> tuple[int, bytes]:
-    """The status and at most a little more than BODY_LIMIT bytes of the answer; nothing is followed."""
-
-    def make() -> httpx2.AsyncBaseTransport:
-        return httpx2.AsyncHTTPTransport(verify=_trust(), trust_env=False)
-
-    # Raw and uncompressed: a few compressed bytes could otherwise unfold into megabytes.
+    """The status and the body of the answer, which is nothing for any other status than 200."""
     headers = {"X-API-KEY": provider.key, "Accept": "application/json", "Accept-Encoding": "identity"}
-    transport = Pinned(make, provider.allow_private)
-    client = httpx2.AsyncClient(
-        transport=transport, trust_env=False, follow_redirects=False, timeout=TIME_LIMIT
-    )
     question = {"q": query, "num": MOST_RESULTS}
-    body = bytearray()
+    client = outgoing.client(provider.connect)
     async with client, client.stream("POST", provider.url, json=question, headers=headers) as response:
-        async for chunk in response.aiter_raw(16_384):
-            body += chunk
-            if len(body) > BODY_LIMIT:
-                break
-        return response.status_code, bytes(body)
-
-
-@cache
-def _trust() -> ssl.SSLContext:
-    """One for all searches: making one takes longer than many a search."""
-    return httpx2.create_ssl_context(trust_env=False)
+        good = response.status_code == httpx2.codes.OK
+        return response.status_code, await outgoing.body(response, BODY_LIMIT) if good else b""
 
 
 def _organic(body: bytes, status: int) -> list[Any]:
@@ -104,15 +85,15 @@ def _organic(body: bytes, status: int) -> list[Any]:
     return organic
 
 
-def _found(organic: list[Any]) -> Iterator[Found]:
-    """Those entries that name a page, each address once."""
+def _found(organic: list[Any], key: str) -> Iterator[Found]:
+    """Those entries that name a page, each address once, without the key."""
     seen: set[str] = set()
     for entry in organic:
         address = _address(entry.get("link")) if isinstance(entry, dict) else ""
-        title = _words(entry.get("title"), TITLE_LIMIT) if address else ""
-        if title and address not in seen:
+        title = _words(entry.get("title"), TITLE_LIMIT, key) if address else ""
+        if title and address not in seen and results.clean(address, key) == address:
             seen.add(address)
-            yield Found(title, address, _words(entry.get("snippet"), SNIPPET_LIMIT))
+            yield Found(title, address, _words(entry.get("snippet"), SNIPPET_LIMIT, key))
 
 
 def _address(link: Any) -> str:
@@ -128,8 +109,8 @@ def _address(link: Any) -> str:
     return link if parts.scheme in ("http", "https") and named else ""
 
 
-def _words(text: Any, limit: int) -> str:
+def _words(text: Any, limit: int, key: str) -> str:
     if not isinstance(text, str):
         return ""
-    words = _BLANK.sub(" ", results.clean(text)).strip()
+    words = _BLANK.sub(" ", results.clean(text, key)).strip()
     return words if len(words) <= limit else f"{words[: limit - 1].rstrip()}…"
