@@ -76,6 +76,23 @@ def test_both_sides_are_read_while_they_speak_and_stand_in_order(page, server, l
     expect(page.locator("#log .line")).to_have_count(2)
 
 
+def test_a_reader_at_the_end_stays_there_when_the_window_shrinks_and_one_further_up_too(page, server, line):
+    opened(page, server)
+    for number in range(6):
+        line.speaks("word " * 120, response=f"resp_{number}", item=f"item_{number}")
+    expect(page.locator("[role=log] .line")).to_have_count(6)
+    below = "e => Math.round(e.scrollHeight - e.scrollTop - e.clientHeight)"
+    box = page.locator("#scroll")
+    page.set_viewport_size({"width": 390, "height": 700})
+    until(page, lambda: box.evaluate(below) < 4)
+    line.speaks("The last word.", response="resp_last", item="item_last")
+    expect(page.get_by_text("The last word.")).to_be_in_viewport()
+    box.evaluate("e => { e.scrollTop = 0; }")
+    page.set_viewport_size({"width": 390, "height": 600})
+    line.speaks("Another word.", response="resp_end", item="item_end")
+    expect(page.get_by_text("Another word.")).not_to_be_in_viewport()
+
+
 LISTEN = """() => {
   const context = new AudioContext();
   const analyser = context.createAnalyser();

@@ -36,12 +36,20 @@ export class LinesView {
   #log = find("log", HTMLElement);
   #live = find("live", HTMLElement);
   #sendAgain;
+  #follows = true;
   /** @type {Map<string, Drawn>} */
   #drawn = new Map();
 
   /** @param {(id: string) => void} sendAgain */
   constructor(sendAgain) {
     this.#sendAgain = sendAgain;
+    this.#scroll.addEventListener("scroll", () => {
+      this.#follows = this.#nearEnd();
+    });
+    // A turned phone or its keyboard changes the height without a scroll.
+    new ResizeObserver(() => {
+      if (this.#follows) this.toEnd();
+    }).observe(this.#scroll);
   }
 
   /**
@@ -49,8 +57,7 @@ export class LinesView {
    * @param {number} now ms of the page's clock
    */
   render(model, now) {
-    const { scrollHeight, scrollTop, clientHeight } = this.#scroll;
-    const atEnd = scrollHeight - scrollTop - clientHeight < NEAR_END_PX;
+    const atEnd = this.#nearEnd();
     const { final, live } = split(model.lines);
     const open = model.call.link === "open";
     /** @param {Line} line */
@@ -64,6 +71,11 @@ export class LinesView {
 
   toEnd() {
     this.#scroll.scrollTop = this.#scroll.scrollHeight;
+  }
+
+  #nearEnd() {
+    const { scrollHeight, scrollTop, clientHeight } = this.#scroll;
+    return scrollHeight - scrollTop - clientHeight < NEAR_END_PX;
   }
 
   /**
