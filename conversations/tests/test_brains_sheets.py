@@ -204,6 +204,7 @@ async def test_what_may_not_finish_ends_with_its_turn():
         await seconds_pass(6)
     assert turn.brain.paid == []
     assert turn.codes == ["cancelled"]
+    assert [event["code"] for event in turn.of("vocero.tool.failed")] == ["cancelled"]
 
 
 def test_actions_without_a_screen_wait_for_the_next_one_and_are_bounded():

@@ -54,6 +54,8 @@ class MealBrain(ScriptedBrain):
         try:
             await MealBrain.finish
         except asyncio.CancelledError:
+            # It does not end at once.
+            await asyncio.wait({asyncio.get_running_loop().create_future()}, timeout=0.4)
             MealBrain.cancelled += 1
             raise
         return "done"
