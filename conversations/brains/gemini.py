@@ -19,6 +19,7 @@ except ImportError as missing:
 from conversations.brains import declared
 from conversations.brains.asking import ModelBusy, apart, patiently, refused
 from conversations.brains.loop import Delta, Hop, ModelFailed, ModelRequest, Picked, TextDelta
+from conversations.brains.pieces import grouped
 from conversations.brains.tooled import ToolBrain
 from tools.naming import alias
 from tools.translation import GEMINI_JSON
@@ -122,25 +123,18 @@ class _Answer:
 
     def picked(self) -> Sequence[Picked]:
         """The calls that came, each with the parts since the one before it, as they are wanted back."""
-        groups: list[tuple[types.FunctionCall, list[types.Part]]] = []
-        waiting: list[types.Part] = []
-        for part in self._parts:
-            waiting.append(part)
-            if part.function_call:
-                groups.append((part.function_call, waiting))
-                waiting = []
-        if groups:
-            groups[-1][1].extend(waiting)
+        groups = grouped(self._parts, lambda part: part.function_call)
         cut = self._finish in _CUT or (self._limit is not None and self._tokens >= self._limit)
+        calls = [(part.function_call or types.FunctionCall(), parts) for part, parts in groups]
         return [
             Picked(
                 call.id or "",
                 call.name or "",
                 json.dumps(call.args or {}, ensure_ascii=False),
                 tuple(parts),
-                cut=cut and number == len(groups),
+                cut=cut and number == len(calls),
             )
-            for number, (call, parts) in enumerate(groups, 1)
+            for number, (call, parts) in enumerate(calls, 1)
         ]
 
     def _repeats(self, part: types.Part) -> bool:

@@ -13,6 +13,7 @@ import httpx2
 from conversations.brains import declared
 from conversations.brains.asking import ModelBusy, patiently, refused
 from conversations.brains.loop import Delta, Hop, ModelFailed, ModelRequest, Picked, TextDelta
+from conversations.brains.pieces import grouped
 from conversations.brains.tooled import ToolBrain
 from tools.naming import alias
 from tools.translation import GEMINI_JSON
@@ -102,12 +103,16 @@ class _Part:
     arguments: str = ""
     whole: bool = False
 
+    @property
+    def is_call(self) -> bool:
+        return self.step.get("type") == "function_call"
+
     def told(self) -> Step:
         """The step as the service wants it back."""
         kind = self.step.get("type")
         if kind == "model_output":
             return {"type": kind, "content": [_text(self.text)]} if self.text else {}
-        if kind == "function_call":
+        if self.is_call:
             return {**self.step, "arguments": _object(self.written())}
         return self.step
 
@@ -172,31 +177,23 @@ class _Answer:
 
     def picked(self) -> Sequence[Picked]:
         """The calls that came, each with the steps since the one before it, as they are wanted back."""
-        groups: list[tuple[_Part, list[Step]]] = []
-        waiting: list[Step] = []
-        for part in self._once():
-            waiting += [told] if (told := part.told()) else []
-            if part.step.get("type") == "function_call":
-                groups.append((part, waiting))
-                waiting = []
-        if groups:
-            groups[-1][1].extend(waiting)
+        groups = grouped(self._once(), lambda part: part.is_call)
         return [
             Picked(
                 str(part.step.get("id") or ""),
                 str(part.step.get("name") or ""),
                 part.written(),
-                tuple(steps),
+                tuple(filter(None, (one.told() for one in parts))),
                 cut=number == len(groups) and (self._status in _CUT or not (part.whole or self._status)),
             )
-            for number, (part, steps) in enumerate(groups, 1)
+            for number, (part, parts) in enumerate(groups, 1)
         ]
 
     def _once(self) -> Sequence[_Part]:
         """The steps without calls that came before under the same id."""
         kept: dict[Any, _Part] = {}
         for index, part in self._parts.items():
-            call = part.step.get("type") == "function_call" and part.step.get("id")
+            call = part.is_call and part.step.get("id")
             kept.setdefault(("call", call) if call else index, part)
         return list(kept.values())
 

@@ -1,16 +1,18 @@
-"""Tool calls that come in pieces, from servers that number and name them in their own ways."""
+"""Tool calls as they are found in a streamed answer, whose servers number and name them in their own ways."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from conversations.brains.loop import Picked
 
 # What a server wants back with its call unchanged, such as a thought signature.
 _EXTRA = "extra_content"
+
+T = TypeVar("T")
 
 
 @dataclass(slots=True)
@@ -35,6 +37,23 @@ class _Call:
         """Whether this is the whole call once more."""
         known = _whole(self.arguments)
         return known is not None and name in ("", self.name) and _whole(arguments) == known
+
+
+def grouped(parts: Iterable[T], is_call: Callable[[T], object]) -> Sequence[tuple[T, list[T]]]:
+    """Each call among the parts of an answer, with the parts since the one before it, and itself.
+
+    What comes after the last call belongs to that.
+    """
+    groups: list[tuple[T, list[T]]] = []
+    waiting: list[T] = []
+    for part in parts:
+        waiting.append(part)
+        if is_call(part):
+            groups.append((part, waiting))
+            waiting = []
+    if groups:
+        groups[-1][1].extend(waiting)
+    return groups
 
 
 class Calls:

@@ -13,6 +13,7 @@ from conversations.brains.loop import ModelFailed, ModelRequest, Picked, TextDel
 from conversations.tests.fake_gemini import FakeGemini, FakeInteractions
 from conversations.tests.fake_openai import FakeOpenAI
 from tools.tests.serving import serving
+from vocero.services import Reasoning
 
 KEY = "sk-of-the-deployment"
 
@@ -141,6 +142,17 @@ class Wired:
     async def down(self):
         for client in self._clients:
             await self.elsewhere(partial(close, client))
+
+
+@contextlib.asynccontextmanager
+async def wired_into(configure, provider, tools, server):
+    """A deployment whose brains have these tools, over that provider's adapter."""
+    wired = Wired.up(provider, tools, server)
+    configure(reasoning=Reasoning(brain=f"{__name__}.wired_brain"), rate_reasoning=1_000_000)
+    try:
+        yield wired
+    finally:
+        await wired.down()
 
 
 def wired_brain():
