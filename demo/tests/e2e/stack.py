@@ -89,7 +89,8 @@ def running_stack(
             yield Stack(f"http://127.0.0.1:{port}/", portal, web, var / "demo.sqlite3", log, password)
         finally:
             server.terminate()
-            server.wait(15)
+            # Calls are ended in order first, which a busy machine takes its time for.
+            server.wait(60)
 
 
 def port_of(url: str) -> int:
