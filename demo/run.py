@@ -39,6 +39,7 @@ PORTALS = {
 LIMITS = {
     "portal": 60.0,
     "search": 60.0,
+    "model": 60.0,
     "speech": 90.0,
     "server": 180.0,
 }  # seconds; a first start on a slow machine
@@ -46,21 +47,26 @@ LIMITS = {
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """The loopback ports of the four programs."""
+    """The loopback ports of the programs."""
 
     server: int
     portal: int
     speech: int
     search: int
+    model: int
 
 
 @dataclass(frozen=True, slots=True)
 class Secrets:
-    """What the demo keeps between two starts, and whether the operator's password was made just now."""
+    """What the demo keeps between two starts, and whether the operator's password was made just now.
+
+    `service_key` is a file: with what is in it the speech service asks Vocero to think for it.
+    """
 
     secret_key: str
     password: str
     new_password: bool
+    service_key: Path
 
 
 def parsed_arguments() -> argparse.Namespace:
@@ -128,7 +134,8 @@ def kept_secrets(folder: Path) -> Secrets:
     make_usable(folder)
     secret_key, _ = kept_secret(folder / "secret-key")
     password, new = kept_secret(folder / "operator-password")
-    return Secrets(secret_key, password, new)
+    kept_secret(folder / "service-key")
+    return Secrets(secret_key, password, new, folder / "service-key")
 
 
 def server_environment(
@@ -156,11 +163,20 @@ def server_environment(
         "S2S_PROFILE_URL": f"{portal}/profile" if bridged else "",
         "S2S_SERPER_API_KEY": "any-key-will-do-for-the-stand-in",
         "S2S_SERPER_URL": f"http://127.0.0.1:{ports.search}/search",
+        "S2S_LLM_BASE_URL": f"http://127.0.0.1:{ports.model}/v1",
+        "S2S_LLM_API_KEY": "any-key-will-do-for-the-stand-in",
+        "S2S_LLM_MODEL": "demo-planner",
+        "S2S_SERVICE_KEYS_FILE": str(kept.service_key.resolve()),
         "S2S_UNSAFE_PHONE_SELECTOR": "true",
         "S2S_DEMO": "true",
         "S2S_TOOL_LABELS": json.dumps({"en": LABELS}),
         "S2S_DEMO_BADGE": "Demo without speech models: type" if light else "Local speech",
     }
+
+
+def brain_thinks(environment: Mapping[str, str]) -> bool:
+    """Whether the brain of `S2S_BRAIN` thinks for calls, in place of the speech service."""
+    return environment.get("S2S_BRAIN_AS_LLM", "").strip().lower() in ("true", "1", "yes", "on")
 
 
 def portal_program(ports: Ports, mode: str = "mcp") -> Program:
@@ -176,10 +192,23 @@ def search_program(ports: Ports) -> Program:
     return Program("The demo web search", command, ports.search)
 
 
-def speech_program(ports: Ports, light: bool) -> Program:
-    """The stand-in for the speech service, with or without its audio models."""
-    command = (sys.executable, "-m", "demo.speech", "--port", str(ports.speech))
-    return Program("The demo speech service", (*command, "--light") if light else command, ports.speech)
+def model_program(ports: Ports) -> Program:
+    """The stand-in for a language model."""
+    command = (sys.executable, "-m", "demo.model", "--port", str(ports.model))
+    return Program("The demo language model", command, ports.model)
+
+
+def speech_program(ports: Ports, light: bool, thinks: Path | None = None) -> Program:
+    """The stand-in for the speech service, with or without its audio models.
+
+    With `thinks`, a file with a key, Vocero thinks for it.
+    """
+    command = [sys.executable, "-m", "demo.speech", "--port", str(ports.speech)]
+    if light:
+        command.append("--light")
+    if thinks is not None:
+        command += ["--llm-url", f"http://127.0.0.1:{ports.server}/v1", "--llm-key-file", str(thinks)]
+    return Program("The demo speech service", command, ports.speech)
 
 
 def server_program(ports: Ports, kept: Secrets, var: Path) -> Program:
@@ -190,17 +219,17 @@ def server_program(ports: Ports, kept: Secrets, var: Path) -> Program:
     return Program("Vocero", command, ports.server, "/readyz")
 
 
-def speech_ready(child: Child, light: bool, ports: Ports, children: list[Child], stop: Event) -> str:
-    """The mode the speech service runs in; one that cannot load its models is started again without them."""
+def speech_ready(child: Child, fallback: Program | None, children: list[Child], stop: Event) -> str:
+    """The mode the speech service runs in; one that cannot load its models gives way to the fallback."""
     try:
         body = wait_ready(child, stop, LIMITS["speech"])
     except DemoFailure as failure:
-        if light:
+        if fallback is None:
             raise
         print(f"{failure}\nGoing on with the light fallback, without audio models.", file=sys.stderr)
         end([child])
         children.remove(child)
-        other = start(speech_program(ports, light=True), os.environ, child.log)
+        other = start(fallback, os.environ, child.log)
         children.append(other)
         body = wait_ready(other, stop, LIMITS["speech"])
     return declared_mode(body)
@@ -240,21 +269,27 @@ def short_path(path: Path) -> Path:
 
 def run(asked: argparse.Namespace, stop: Event, children: list[Child]) -> None:
     """Start everything, say so, and watch it; `children` holds what was started, whatever happens."""
-    ports = Ports(usable_port(asked.port), *free_ports(3))
+    ports = Ports(usable_port(asked.port), *free_ports(4))
     logs, light = asked.var / "demo", asked.speech == "light"
     kept = kept_secrets(logs)
-    portal = start(portal_program(ports, asked.mode), os.environ, logs / f"{asked.mode}.log")
-    children.append(portal)
-    search = start(search_program(ports), os.environ, logs / "search.log")
-    children.append(search)
-    speech = start(speech_program(ports, light), os.environ, logs / "speech.log")
-    children.append(speech)
     environment = server_environment(os.environ, ports, kept, asked.var, light, asked.mode)
+    thinks = kept.service_key if brain_thinks(environment) else None
+    services = {
+        asked.mode: portal_program(ports, asked.mode),
+        "search": search_program(ports),
+        "model": model_program(ports),
+        "speech": speech_program(ports, light, thinks),
+    }
+    started: dict[str, Child] = {}
+    for name, program in services.items():
+        started[name] = start(program, os.environ, logs / f"{name}.log")
+        children.append(started[name])
     server = start(server_program(ports, kept, asked.var), environment, logs / "server.log")
     children.append(server)
-    wait_ready(portal, stop, LIMITS["portal"])
-    wait_ready(search, stop, LIMITS["search"])
-    mode = speech_ready(speech, light, ports, children, stop)
+    for name, limit in ((asked.mode, "portal"), ("search", "search"), ("model", "model")):
+        wait_ready(started[name], stop, LIMITS[limit])
+    fallback = None if light else speech_program(ports, True, thinks)
+    mode = speech_ready(started["speech"], fallback, children, stop)
     wait_ready(server, stop, LIMITS["server"])
     print(banner(ports, kept, mode, short_path(logs)), flush=True)
     watch(children, stop)

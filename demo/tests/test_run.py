@@ -18,8 +18,8 @@ from demo import run
 from demo.children import Child, DemoFailure, Program, Stopped, check_alive, end, start, wait_ready, watch
 
 ROOT = Path(run.ROOT)
-KEPT = run.Secrets("k" * 64, "a-password", new_password=False)
-PORTS = run.Ports(server=8000, portal=4001, speech=4002, search=4003)
+KEPT = run.Secrets("k" * 64, "a-password", False, Path("/kept/service-key"))
+PORTS = run.Ports(server=8000, portal=4001, speech=4002, search=4003, model=4004)
 READY = """
 import http.server, sys
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -136,6 +136,21 @@ def test_the_bridge_takes_the_portals_place(tmp_path):
     assert other["S2S_APIPILOT_TOOLS_URL"] == ""
 
 
+def test_the_demos_model_thinks_where_a_brain_does(tmp_path):
+    made = run.server_environment({}, PORTS, KEPT, tmp_path, light=False)
+    assert made["S2S_LLM_BASE_URL"] == "http://127.0.0.1:4004/v1"
+    assert "demo.model" in run.model_program(PORTS).command
+
+
+def test_vocero_thinks_for_the_speech_service_where_that_is_asked_for(tmp_path):
+    asked = run.server_environment({"S2S_BRAIN_AS_LLM": "true"}, PORTS, KEPT, tmp_path, light=False)
+    assert run.brain_thinks(asked)
+    assert not run.brain_thinks({})
+    assert asked["S2S_SERVICE_KEYS_FILE"] == "/kept/service-key"
+    command = run.speech_program(PORTS, True, KEPT.service_key).command
+    assert command[-4:] == ["--llm-url", "http://127.0.0.1:8000/v1", "--llm-key-file", "/kept/service-key"]
+
+
 def test_a_way_of_picking_tools_can_be_tried_on_the_demo(tmp_path):
     made = run.server_environment({"S2S_TOOL_SELECTION": "marker"}, PORTS, KEPT, tmp_path, light=False)
     assert made["S2S_TOOL_SELECTION"] == "marker"
@@ -230,13 +245,12 @@ def test_a_child_does_not_get_the_terminals_ctrl_c(child):
     assert os.getpgid(child(READY).process.pid) != os.getpgid(0)
 
 
-def test_a_speech_service_that_cannot_load_its_models_is_started_without_them(child, monkeypatch, capsys):
+def test_a_speech_service_that_cannot_load_its_models_is_started_without_them(child, capsys):
     (port,) = run.free_ports(1)
     fallback = Program("Light", (sys.executable, "-c", READY, str(port)), port, "/ready")
-    monkeypatch.setattr(run, "speech_program", lambda _ports, light: fallback if light else None)
     children = [child("raise SystemExit('no models')")]
     try:
-        mode = run.speech_ready(children[0], False, PORTS, children, threading.Event())
+        mode = run.speech_ready(children[0], fallback, children, threading.Event())
     finally:
         end(children)
     assert (mode, [one.name for one in children]) == ("light", ["Light"])
