@@ -147,6 +147,11 @@ class Redeclare:
 
 
 @dataclass(frozen=True, slots=True)
+class StopBrain:
+    """The brain that thinks for this call is to end what it does: its turn is over."""
+
+
+@dataclass(frozen=True, slots=True)
 class SetTimer:
     """Fire TimerFired(name) after so many seconds; a timer of that name starts anew."""
 
@@ -177,6 +182,7 @@ Effect = (
     | CancelTool
     | Keep
     | Redeclare
+    | StopBrain
     | SetTimer
     | ClearTimer
 )

@@ -318,6 +318,27 @@ class BrowserBack:
 
 
 @dataclass(frozen=True, slots=True)
+class BrainAsked:
+    """The speech service lets the conversation's brain think for the turn that runs, or begins with that."""
+
+
+@dataclass(frozen=True, slots=True)
+class BrainMoved:
+    """Whether the brain waits for a tool or a tap, so that silence has a cause."""
+
+    at_work: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BrainEnded:
+    """The brain has answered; with a `code` it could not, which `message` tells the caller under `ref`."""
+
+    code: str = ""
+    ref: str = ""
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Ended:
     """The call ends here: `cause` is `disconnect`, `superseded`, or a close reason."""
 
@@ -356,5 +377,8 @@ Event = (
     | ServiceKnown
     | BrowserLost
     | BrowserBack
+    | BrainAsked
+    | BrainMoved
+    | BrainEnded
     | Ended
 )

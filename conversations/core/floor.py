@@ -7,7 +7,16 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
 
-from conversations.core.effects import ClearTimer, DropSound, Effect, Keep, Redeclare, SendItem, Tell
+from conversations.core.effects import (
+    ClearTimer,
+    DropSound,
+    Effect,
+    Keep,
+    Redeclare,
+    SendItem,
+    StopBrain,
+    Tell,
+)
 from conversations.core.events import ToolsOffered
 from conversations.core.generation import Generation
 from conversations.core.hearing import HEARING, Hearing
@@ -33,7 +42,8 @@ BY_CALLER = frozenset({"interrupted", "cancelled"})
 class Floor:
     """What both sides of a call share. Old work is recognised by its generation: every change raises it.
 
-    `absent` names who is lost for now, of `SERVICE` and `BROWSER`.
+    `absent` names who is lost for now, of `SERVICE` and `BROWSER`. While a brain `thinks` for the turn it may
+    be at work with a tool, or wait for a tap.
     """
 
     def __init__(self, setup: Setup) -> None:
@@ -48,6 +58,7 @@ class Floor:
         self.turn: Turn | None = None
         self.past: deque[Turn] = deque(maxlen=PAST)
         self.moved_at = 0.0
+        self.thinks = self.thinks_at_work = False
         self._next_index = setup.next_turn
         self._recalled: list[Said] = []
         self._offered: ToolsOffered | None = None
@@ -98,12 +109,17 @@ class Floor:
         wordless = turn is not None and turn.origin == "voice" and not turn.responded
         unanswered = wordless or self.utterances.unanswered
         cancelled = self.responses.cancel(unanswered)
-        effects = [*cancelled, *self.output.shut(), *self.tools.cancel(turn, now)]
+        effects = [*cancelled, *self.output.shut(), *self.tools.cancel(turn, now), *self.stop_brain()]
         effects.extend(self.tools.note_beyond(self.generation, now))
         if self.utterances.unanswered:
             self.utterances.give_up(outcome)
         effects.extend(self._cut_playback(turn, outcome in BY_CALLER, now))
         return [*effects, *self.close(outcome, now, code, ref)]
+
+    def stop_brain(self) -> list[Effect]:
+        """What a brain does for the turn is old now."""
+        was, self.thinks, self.thinks_at_work = self.thinks, False, False
+        return [StopBrain()] if was else []
 
     def hush(self, now: float) -> list[Effect]:
         """The answer falls silent, and its turn goes on."""
@@ -233,7 +249,7 @@ class Floor:
         self.utterances = Utterances()
         self.hearing = Hearing(self._new_event_id)
         self.tools.forget_service()
-        return [ClearTimer(CANCEL_TIMER), ClearTimer(HEARING)]
+        return [ClearTimer(CANCEL_TIMER), ClearTimer(HEARING), *self.stop_brain()]
 
     def _open(self, origin: str, utterance: Utterance | None, now: float) -> tuple[Turn, list[Effect]]:
         turn = open_turn(self.setup, self._next_index, origin, utterance.began_at if utterance else now)

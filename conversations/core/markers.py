@@ -47,6 +47,8 @@ _BRACKETS = re.compile(r'["{}]')
 _STRING_END = re.compile(r'["\\]')
 _BAD_NAME = re.compile(r"[<>{}\"\n\r]")
 _UNTHINK = re.compile("</think>", _FLAGS)
+# By its line a brain finds the conversation that it thinks for; only the relay writes one.
+_TICKET = re.compile(r"vocero[\W_]{0,3}ticket\W{0,4}[\w.=-]{8,}", _FLAGS)
 _UNTHINK_REACH = len("</think>") - 1
 
 
@@ -78,7 +80,8 @@ Reader = Callable[[str, list[Part]], str]
 
 
 def neutralise(text: str) -> str:
-    """The text with markers and thinking tags disarmed, of the same length, for data sent to the model."""
+    """The text without markers, thinking tags and tickets, of the same length, for data sent to the model."""
+    text = _TICKET.sub(lambda found: "…" * len(found.group()), text)
     text = re.sub(r"<(?=<)|(?<=<)<", "‹", text)
     text = re.sub(rf"<(?=/?think>|\s?(?:{_LOOSE})|\s?[A-Za-z\s-]{{0,14}}_)", "‹", text, flags=_FLAGS)
     return re.sub(rf"(?:{_WORD})", lambda m: m.group().replace("_", "-"), text, flags=_FLAGS)

@@ -18,6 +18,7 @@ from conversations.core.policy import Setup
 from conversations.core.renewal import Renewal
 from conversations.core.responses import BENIGN, CANCEL_TIMER
 from conversations.core.service import ServiceSide
+from conversations.core.thinking import Thinking
 from conversations.core.transcript import Said
 from conversations.core.turns import Turn
 
@@ -32,6 +33,7 @@ class Machine:
         self._caller = caller = CallerSide(floor)
         self._service = service = ServiceSide(floor)
         self._renewal, self._lines, absence = Renewal(floor), Lines(floor), Absence(floor)
+        thinking = Thinking(floor)
         self._watching = self._at_work = self._due = self._ended = False
         self._cells: Mapping[type, Callable[[Any, float], list[Effect]]] = {
             e.SpeechStarted: caller.speech_started,
@@ -65,6 +67,9 @@ class Machine:
             e.ServiceKnown: self._service_known,
             e.BrowserLost: lambda _event, _now: absence.begins(),
             e.BrowserBack: lambda event, now: absence.ends(event.has_sheets, now),
+            e.BrainAsked: thinking.asked,
+            e.BrainMoved: thinking.moved,
+            e.BrainEnded: thinking.ended,
             e.Ended: self._end,
         }
 
@@ -72,6 +77,11 @@ class Machine:
     def generation(self) -> int:
         """The number that makes old work stale."""
         return self._floor.generation
+
+    @property
+    def turn(self) -> Turn | None:
+        """The turn that has the floor."""
+        return self._floor.turn
 
     @property
     def history(self) -> list[Said]:
@@ -171,7 +181,9 @@ class Machine:
         self._due = due
         was_at_work = self._at_work
         asked = floor.tools.taps.awaited
-        self._at_work = asked or floor.tools.running or (turn is not None and turn.awaits_browser)
+        self._at_work = (
+            asked or floor.tools.running or floor.thinks_at_work or (turn is not None and turn.awaits_browser)
+        )
         if (was_at_work and not self._at_work) or (due and not was_due):
             floor.moved_at = now
         if due and not self._at_work:

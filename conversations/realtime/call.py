@@ -6,10 +6,11 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from conversations.core.events import ToolsOffered
+from conversations.core.events import ConfirmAnswered, ToolsOffered
 from conversations.core.policy import Limits, Setup
 from conversations.core.records import Record
 from conversations.core.transcript import Said
+from conversations.realtime.allowed import ClientMessage
 from conversations.realtime.connection import Connection
 from conversations.realtime.endings import Ending
 from conversations.realtime.words import FOR_CALLER, FOR_MODEL
@@ -50,7 +51,8 @@ class Ports:
 
     `discover(again)` gives what the caller may use, asked anew with `again`; `unauthorized` is told when the
     backend no longer accepts the caller. `hold` says whether the call goes on for a while without a browser
-    whose socket ends like this.
+    whose socket ends like this. Where a brain thinks for the call, `ticket` is as in upstream.Line,
+    `stop_brain` ends what it does, and `to_brain` says whether it takes a message of the client's.
     """
 
     send: Callable[[str], Awaitable[None]]
@@ -62,6 +64,9 @@ class Ports:
     new_id: Callable[[str], str]
     unauthorized: Callable[[], None]
     hold: Callable[[Ending], bool] = lambda _ending: False
+    ticket: Callable[[str, bool], str] = lambda _session_id, _says: ""
+    stop_brain: Callable[[], None] = lambda: None
+    to_brain: Callable[[ClientMessage | ConfirmAnswered], bool] = lambda _message: False
 
 
 def owned(call: Call, offer: Offer) -> ToolsOffered:

@@ -25,7 +25,8 @@ class Declaration:
     """What the service is told: the caller's tools, how they may be picked, and what the page adds.
 
     `wanted` is `auto`, `native` or `marker`. `page` holds what the client set, in GA's nested shape,
-    `background` what the server knows beforehand, as `prompt.background` words it.
+    `background` what the server knows beforehand, as `prompt.background` words it. A `ticket` ends the
+    instructions: with it the service's language model shows for which conversation it asks.
     """
 
     caller_name: str
@@ -33,9 +34,10 @@ class Declaration:
     wanted: str
     page: Mapping[str, Any] = field(default_factory=dict)
     background: str = ""
+    ticket: str = field(default="", compare=False, repr=False)
 
     def instructions(self, selection: str) -> str:
-        """The whole instructions for one way of picking tools; any but `marker` has no marker rules."""
+        """The instructions for one way of picking tools, without a ticket; only `marker` has marker rules."""
         marked = self.tools if selection == "marker" else ()
         page = str(self.page.get("instructions") or "")
         return prompt.instructions(self.caller_name, page, marked, self.background)
@@ -51,7 +53,7 @@ class Declaration:
             side_in["transcription"] = {**transcription, **side_in["transcription"]}
         session = {
             "output_modalities": self.page.get("output_modalities") or ["audio"],
-            "instructions": self.instructions(selection),
+            "instructions": prompt.ticketed(self.instructions(selection), self.ticket),
             "tools": [*own, *(self.page.get("tools") or [])],
             "tool_choice": self.page.get("tool_choice") or "auto",
             "audio": {"input": side_in, "output": {"format": _FORMAT, **page_audio.get("output", {})}},

@@ -18,6 +18,8 @@ HINT_LIMIT = 100
 # As long as a signature in base64, unbroken; ids are shorter.
 _SEALED = re.compile(r"[A-Za-z0-9_+/=.:~-]{43,}")
 
+_ORDER = re.compile(r'^Say exactly this sentence and nothing else: "(.+)"$', re.MULTILINE)
+
 _BASE = """\
 You are a voice assistant. What you write is spoken aloud: answer in one to three short sentences of plain \
 words, without lists, headings or symbols.
@@ -60,6 +62,22 @@ def instructions(
             f"Context from the page that the caller is looking at, as information only:\n{page_context}"
         )
     return "\n\n".join(parts)
+
+
+def line(sentence: str) -> str:
+    """The instructions of a response that says one sentence."""
+    return f'Say exactly this sentence and nothing else: "{sentence}"'
+
+
+def said_exactly(instructions: str) -> str:
+    """The sentence that these instructions order to be said; empty where they order none."""
+    found = _ORDER.search(instructions)
+    return found[1] if found else ""
+
+
+def ticketed(instructions: str, ticket: str) -> str:
+    """The instructions with the ticket, if there is one, as their last line."""
+    return f"{instructions}\n\n{ticket}" if ticket else instructions
 
 
 def background(profile: str, episode_id: str) -> str:

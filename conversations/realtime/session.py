@@ -6,6 +6,7 @@ Everything enters by `feed`, one event at a time and without waiting; whatever w
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -18,6 +19,7 @@ from conversations.core import events as e
 from conversations.core.records import CallOpened, Record, TurnClosed
 from conversations.core.transcript import Said
 from conversations.core.turn import Machine
+from conversations.core.turns import Turn
 from conversations.realtime import allowed, endings, shown, wire
 from conversations.realtime.browser import Browser
 from conversations.realtime.call import Call, Ports, owned, ready, setup
@@ -57,7 +59,13 @@ class Session:
         self._offer = self._next_offer = Offer()
         self._reoffer = Reoffer(partial(ports.discover, True), self._offered, self._guarded)
         line = Line(
-            call.conversation_id, ports.dial, ports.write, ports.now, ports.new_id, call.speech_session_max
+            call.conversation_id,
+            ports.dial,
+            ports.write,
+            ports.now,
+            ports.new_id,
+            call.speech_session_max,
+            ports.ticket,
         )
         declaration = Declaration(call.caller_name, (), call.selection, background=call.background)
         self._upstream = Upstream(line, declaration, self)
@@ -143,6 +151,8 @@ class Session:
                     self.end(endings.TOO_MANY_INVALID)
             case allowed.UpdateAsked(session):
                 self._upstream.update(self._page(allowed.merged(self._upstream.declaration.page, session)))
+            case allowed.ClientMessage() | e.ConfirmAnswered() if self._ports.to_brain(asked):
+                self._active = True
             case allowed.ClientMessage():
                 self.tell("error", {"code": "no_turn", "message": "Nothing waits for this message."})
             case _:
@@ -193,6 +203,27 @@ class Session:
     def _sound_lost(self) -> None:
         log.warning("browser.too_slow", conversation=self._call.conversation_id)
         self.tell("error", {"code": endings.TOO_SLOW.error, "message": endings.TOO_SLOW.message})
+
+    # ---- the brain that thinks for the call, where one does
+
+    def thinks(self, session_id: str) -> Turn | None:
+        """The language model of that session of the service asks; the turn to which its answer belongs.
+
+        None where that session is over.
+        """
+        if not self.holds(session_id) or self._machine is None:
+            return None
+        self.feed(e.BrainAsked())
+        return self._machine.turn
+
+    def holds(self, session_id: str) -> bool:
+        """Whether that is the session of the service that runs now."""
+        return bool(session_id) and session_id == self._upstream.session_id
+
+    def pass_on(self, event: Mapping[str, Any]) -> None:
+        """An event of the brain's, for clients that know Vocero's own events."""
+        if self._extras:
+            self._show(json.dumps(event, ensure_ascii=False), event["type"] not in TOLD_AGAIN)
 
     # ---- the speech service
 
@@ -292,11 +323,14 @@ class Session:
                 self._perform_here(effect)
             case fx.Redeclare():
                 self._redeclare()
+            case fx.StopBrain():
+                self._ports.stop_brain()
             case _:
                 upstream = self._upstream
                 bare = upstream.declaration.instructions("") if upstream.selection == "marker" else None
                 ahead = isinstance(effect, fx.CancelResponse | fx.Truncate)
-                upstream.put(wire.encode(effect, self._ports.new_id("event"), bare), ahead=ahead)
+                ticket = self._ports.ticket(upstream.session_id, True)
+                upstream.put(wire.encode(effect, self._ports.new_id("event"), bare, ticket), ahead=ahead)
 
     def _perform_here(
         self, effect: fx.RunTool | fx.CancelTool | fx.Keep | fx.SetTimer | fx.ClearTimer

@@ -60,7 +60,8 @@ class Listener(Protocol):
 class Line:
     """What the session needs of the world. `dial` raises SpeechUnavailable.
 
-    A session older than `session_max` seconds is replaced; 0 means never.
+    A session older than `session_max` seconds is replaced; 0 means never. `ticket(session_id, says)` gives
+    what the session's language model shows when it asks for an answer, or for a line to be said.
     """
 
     conversation_id: str
@@ -69,6 +70,7 @@ class Line:
     now: Callable[[], float]
     new_id: Callable[[str], str]
     session_max: float = 0.0
+    ticket: Callable[[str, bool], str] = lambda _session_id, _says: ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,7 @@ class Running:
     declared: Declaration
     opened_at: float
     before: Connection | None = None
+    session_id: str = ""
 
 
 class Upstream:
@@ -97,7 +100,7 @@ class Upstream:
         self._interpreter: Interpreter | None = None
         self._recognised = False
         self.declaration = declaration
-        self.selection = ""
+        self.selection = self.session_id = ""
 
     @property
     def ready(self) -> bool:
@@ -201,7 +204,8 @@ class Upstream:
 
     async def _open(self, before: Connection | None = None, until: float = 0.0) -> Running:
         """A session that is ready, and whose moment has come. Raises SpeechUnavailable."""
-        declared = self.declaration
+        session_id = self._line.new_id("upstream")
+        declared = replace(self.declaration, ticket=self._line.ticket(session_id, False))
         async with AsyncExitStack() as unused:
             connection = await self._line.dial()
             unused.push_async_callback(connection.close)
@@ -209,7 +213,7 @@ class Upstream:
             opened_at = self._line.now()
             await self._quiet(until)
             unused.pop_all()
-        return Running(connection, opened, declared, opened_at, before)
+        return Running(connection, opened, declared, opened_at, before, session_id)
 
     async def _relay(self, running: Running) -> Running:
         """One session, from the moment it is ready to its end: its successor, or SpeechUnavailable."""
@@ -217,7 +221,9 @@ class Upstream:
         outbox = Outbox(TO_SERVICE, connection.offer)
         interpreter = self._interpreter = running.opened.interpreter
         self._recognised = False
-        self._upstream_id = self._record(running.opened.selection)
+        self.session_id = running.session_id
+        self.declaration = replace(self.declaration, ticket=running.declared.ticket)
+        self._upstream_id = self._record(running.opened.selection, running.session_id)
         sender = self._sender = asyncio.create_task(outbox.drain(partial(_send_in_time, connection)))
         reader = asyncio.create_task(connection.read(partial(self._take, interpreter)))
         rotation = asyncio.create_task(self._successor(running))
@@ -235,7 +241,7 @@ class Upstream:
             reason = f"lost: {error}"
             raise
         finally:
-            self._outbox = None
+            self._outbox, self.session_id = None, ""
             self._recognise(interpreter)
             # Before anything is waited for: the call may end in that moment, too.
             self._line.write(UpstreamClosed(self._upstream_id, reason, self._line.now()))
@@ -358,8 +364,8 @@ class Upstream:
         line.write(UpstreamClosed(upstream_id, f"unreachable: {self._why}", now))
         log.warning("speech.unreachable", conversation=line.conversation_id, reason=self._why)
 
-    def _record(self, selection: str) -> str:
-        line, upstream_id = self._line, self._line.new_id("upstream")
+    def _record(self, selection: str, upstream_id: str = "") -> str:
+        line, upstream_id = self._line, upstream_id or self._line.new_id("upstream")
         names = tuple(tool.name for tool in self.declaration.tools) if selection else ()
         digest = prompt.digest(self.declaration.instructions(selection))
         dialect = self._interpreter.dialect.name if self._interpreter is not None else ""

@@ -11,7 +11,7 @@ import msgspec
 
 from conversations.core import effects as fx
 from conversations.core import events as e
-from conversations.realtime import deltas, shapes
+from conversations.realtime import deltas, prompt, shapes
 
 
 class Kind(msgspec.Struct):
@@ -89,17 +89,18 @@ def session_updated(event: dict[str, Any], frame: str) -> SessionUpdated:
     return SessionUpdated(event["session"] or {}, names)
 
 
-def encode(effect: fx.Effect, event_id: str, plain_instructions: str | None = None) -> str:
+def encode(effect: fx.Effect, event_id: str, plain_instructions: str | None = None, ticket: str = "") -> str:
     """The frame for an effect that goes to the service.
 
-    `plain_instructions` are those without marker rules, for a response in which no tool may be picked.
+    `plain_instructions` are those without marker rules, for a response in which no tool may be picked; a
+    `ticket` ends the instructions of a line.
     """
     event: dict[str, Any]
     match effect:
         case fx.SendItem(item):
             event = {"type": "conversation.item.create", "item": item}
         case fx.CreateResponse(options, last, own_id, line):
-            response = _line(line) if line else _response(options, last, plain_instructions)
+            response = _line(line, ticket) if line else _response(options, last, plain_instructions)
             event, event_id = {"type": "response.create", "response": response}, own_id or event_id
         case fx.CancelResponse(response_id):
             event = {"type": "response.cancel", "response_id": response_id}
@@ -138,9 +139,9 @@ def error_code(event: Mapping[str, Any]) -> str:
     return str(code)[:64] if str(code).replace("_", "").isalnum() else "service_error"
 
 
-def _line(line: str) -> dict[str, Any]:
+def _line(line: str, ticket: str) -> dict[str, Any]:
     """A response that says one sentence; without input nothing else is there to be answered."""
-    order = f'Say exactly this sentence and nothing else: "{line}"'
+    order = prompt.ticketed(prompt.line(line), ticket)
     return {"instructions": order, "tool_choice": "none", "input": []}
 
 
