@@ -15,6 +15,7 @@ from ninja.parser import Parser
 from conversations.api import (
     apipilot,
     client_secrets,
+    completions,
     configuration,
     conversations,
     problems,
@@ -61,6 +62,7 @@ api.add_router("/api/apipilot", apipilot.router)
 api.add_router("/api", search.router)
 api.add_router("/api", reasoning.router)
 api.add_router("/v1/realtime", client_secrets.router)
+api.add_router("/v1", completions.router)
 
 
 @api.exception_handler(Problem)

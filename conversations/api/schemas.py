@@ -212,6 +212,64 @@ class TurnAnswerOut(Schema):
     actions: list[CommandOut]
 
 
+class PartIn(Schema):
+    """One part of a message; only text counts."""
+
+    type: str = ""
+    text: str = ""
+
+
+class ChatMessageIn(Schema):
+    """One message of a language model's conversation."""
+
+    role: str
+    content: str | list[PartIn] | None = None
+
+    @property
+    def text(self) -> str:
+        if isinstance(self.content, list):
+            return "".join(part.text for part in self.content)
+        return self.content or ""
+
+
+class StreamOptionsIn(Schema):
+    include_usage: bool = False
+
+
+class CompletionIn(Schema):
+    """What a speech service asks of its language model; fields that mean nothing here are let pass."""
+
+    model: str = ""
+    messages: Annotated[list[ChatMessageIn], Field(min_length=1)]
+    stream: bool = False
+    stream_options: StreamOptionsIn | None = None
+
+    @property
+    def instructions(self) -> str:
+        """What the model is told to be; no caller, page or tool writes here without passing the relay."""
+        return "\n".join(one.text for one in self.messages if one.role in ("system", "developer"))
+
+    @property
+    def words(self) -> str:
+        """What the caller said last."""
+        return next((one.text for one in reversed(self.messages) if one.role == "user"), "")
+
+
+class ChoiceOut(Schema):
+    index: int
+    message: dict[str, Any]
+    finish_reason: str
+
+
+class CompletionOut(Schema):
+    id: str
+    object: Literal["chat.completion"]
+    created: int
+    model: str
+    choices: list[ChoiceOut]
+    usage: dict[str, int]
+
+
 class AudioOut(Schema):
     type: str
     rate: int

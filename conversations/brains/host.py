@@ -106,6 +106,12 @@ class Host:
         if task is not None:
             await asyncio.wait({task})
 
+    async def make_room(self) -> None:
+        """Ends the turns that run, and returns once they are over: a caller who speaks has gone on."""
+        self.stop("cancelled")
+        if self._turns:
+            await asyncio.wait(list(self._turns.values()))
+
     def stop(self, code: str) -> None:
         """Ends the turns that run."""
         for answering in self._turns:

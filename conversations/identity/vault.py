@@ -5,10 +5,9 @@ from __future__ import annotations
 import base64
 
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from django.conf import settings
-from django.utils.encoding import force_bytes
+
+from conversations.identity import derived
 
 
 class Unreadable(Exception):
@@ -33,11 +32,5 @@ def unseal(ciphertext: str, bound_to: str) -> str:
 
 def _keys() -> MultiFernet:
     """The newest key encrypts, all of them decrypt."""
-    secrets = (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
-    keys = settings.VOCERO.token_keys or [_derived(force_bytes(secret)) for secret in secrets]
-    return MultiFernet([Fernet(key) for key in keys])
-
-
-def _derived(secret: bytes) -> bytes:
-    derivation = HKDF(algorithm=SHA256(), length=32, salt=None, info=b"vocero token vault")
-    return base64.urlsafe_b64encode(derivation.derive(secret))
+    made = [base64.urlsafe_b64encode(key) for key in derived.keys("vocero token vault")]
+    return MultiFernet([Fernet(key) for key in settings.VOCERO.token_keys or made])

@@ -38,6 +38,12 @@ async def join(conversation_id: str, seat: Seat) -> Relay | Ending:
     return relay
 
 
+def find(conversation_id: str) -> Relay | None:
+    """The conversation's newest call in this process, where it has one."""
+    found = [relay for relay in _here().values() if relay.conversation_id == conversation_id]
+    return found[-1] if found else None
+
+
 async def stop() -> None:
     """This process ends: every call, held ones too, closes its rows, and every socket is told."""
     here = dict(_here())

@@ -22,6 +22,7 @@ from conversations.core.records import Record
 from conversations.core.transcript import Said
 from conversations.models import new_ref
 from conversations.realtime import endings, nudges, prompt, words
+from conversations.realtime.brainside import BrainSide
 from conversations.realtime.call import Call, Ports
 from conversations.realtime.connection import SpeechConnection, SpeechUnavailable, dial
 from conversations.realtime.endings import Ending
@@ -73,6 +74,7 @@ class Relay:
         self._generation = 0
         self._seat: Seat | None = None
         self._session: Session | None = None
+        self.brain = BrainSide(conversation_id)
         self._early = Waiting()
         self._ending: Ending | None = None
         self._nudged = asyncio.Event()
@@ -100,6 +102,7 @@ class Relay:
     def take(self, seat: Seat) -> None:
         """The newest socket has the call; the one before it, if it is there, is told so."""
         before, self._seat = self._seat, seat
+        self.brain.extras, self.brain.language = seat.extras, seat.language
         self._count_no_grace()
         if before is not None:
             before.dismiss(endings.TAKEN_OVER)
@@ -177,19 +180,23 @@ class Relay:
                     self._seat.dismiss(ending)
 
     async def _run(self, plan: Plan) -> Ending:
-        source = toolbox.source_of(plan, self._tools_changed)
+        # Where a brain thinks it has the tools, and the service's model is told of none.
+        thinks = settings.VOCERO.reasoning.as_llm
+        self.brain.thinks_until = plan.expires_at if thinks else 0.0
+        source = None if thinks else toolbox.source_of(plan, self._tools_changed)
         background = prompt.background(await profile.text_for(plan), plan.episode_id)
         session = Session(self._call(plan, background), self._ports(plan, source))
         beat = asyncio.create_task(self._keep(plan, session))
         opening = asyncio.create_task(self._open(source, plan))
         try:
-            self._session = session
+            self._session = self.brain.session = session
             for frame in self._early.take():
                 session.receive(frame)
             if self._ending is not None:
                 session.end(self._ending)
             return await session.run()
         finally:
+            self.brain.stop()
             beat.cancel()
             opening.cancel()
             await asyncio.wait({beat, opening})
@@ -264,7 +271,7 @@ class Relay:
             tool_timeout=vocero.tool_timeout,
             speech_session_max=vocero.speech_session_max * 60,
             extras=self._seat.extras if self._seat is not None else False,
-            browser_tools=frozenset(plan.browser_tools),
+            browser_tools=frozenset() if vocero.reasoning.as_llm else frozenset(plan.browser_tools),
             finish_tools=frozenset(vocero.finish_tools),
             thinks_first=vocero.thinks_first,
             confirm_tools=frozenset(vocero.confirm_tools),
@@ -286,8 +293,7 @@ class Relay:
 
     def _spoken(self) -> Mapping[str, str]:
         """The sentences that are said aloud, in the language of whoever is there."""
-        language = self._seat.language if self._seat is not None else ""
-        spoken = words.SPOKEN.get(language, words.SPOKEN["en"])
+        spoken = words.SPOKEN.get(self.brain.language, words.SPOKEN["en"])
         if settings.VOCERO.spoken_apology:
             return spoken
         return {code: line for code, line in spoken.items() if code == SLOW_TOOL}
@@ -325,6 +331,9 @@ class Relay:
             new_id=new_id,
             unauthorized=unauthorized,
             hold=self._hold,
+            ticket=self.brain.ticket,
+            stop_brain=self.brain.stop,
+            to_brain=self.brain.takes,
         )
 
     def _close_conversation(self, conversation_id: str, reason: str) -> None:
