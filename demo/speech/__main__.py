@@ -5,10 +5,12 @@ import asyncio
 import logging
 import signal
 import time
+from pathlib import Path
 
 from demo.speech.loading import load
 from demo.speech.server import PATH, SERVICE, Door, Service, port_of, until_stopped
 from demo.speech.session import Limits
+from demo.speech.thinking import Thinker
 
 
 def main() -> None:
@@ -19,7 +21,8 @@ def main() -> None:
     began = time.monotonic()
     engine = load(options.light)
     door = Door(options.host, options.port, options.api_key, options.sessions)
-    limits = Limits(options.session_seconds, options.lead_ms if options.lead_ms >= 0 else None)
+    lead = options.lead_ms if options.lead_ms >= 0 else None
+    limits = Limits(options.session_seconds, lead, thinker=_thinker(options))
     try:
         asyncio.run(_serve(Service(engine, door, limits), began))
     finally:
@@ -41,6 +44,13 @@ async def _serve(service: Service, began: float) -> None:
     await until_stopped(server, stop)
 
 
+def _thinker(options: argparse.Namespace) -> Thinker | None:
+    if not options.llm_url:
+        return None
+    key = options.llm_key_file.read_text().strip() if options.llm_key_file else "none"
+    return Thinker(options.llm_url.rstrip("/"), key)
+
+
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m demo.speech", description="A local stand-in for a speech service."
@@ -56,6 +66,8 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--lead-ms", type=int, default=6000, help="how far sound may run ahead, -1 for no limit (6000)"
     )
+    parser.add_argument("--llm-url", default="", help="base URL of chat completions that think instead")
+    parser.add_argument("--llm-key-file", type=Path, help="a file that holds the key for it")
     return parser.parse_args()
 
 

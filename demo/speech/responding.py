@@ -4,6 +4,7 @@ import asyncio
 import json
 import logging
 from collections.abc import Callable, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Literal
@@ -21,6 +22,7 @@ from demo.speech.planner.tools import Call
 from demo.speech.response import Response, ResponseShape, Status
 from demo.speech.sentences import deltas, sentences
 from demo.speech.settings import Settings
+from demo.speech.thinking import Thinker, units
 
 CHUNK_MS = 200
 DEAF = "I cannot hear on this computer. Please type your question."
@@ -49,7 +51,10 @@ class Active:
 
 @dataclass(slots=True)
 class Responder:
-    """Makes responses, one at a time; `lead_ms` is how far sound may run ahead, None for no limit."""
+    """Makes responses, one at a time; `lead_ms` is how far sound may run ahead, None for no limit.
+
+    Where there is a `thinker`, it says what to say.
+    """
 
     engine: Engine
     conversation: Conversation
@@ -58,6 +63,7 @@ class Responder:
     spawn: Spawn
     today: Callable[[], date]
     lead_ms: int | None
+    thinker: Thinker | None = None
     _active: Active | None = field(default=None, init=False)
 
     def create(self, request: Request) -> None:
@@ -97,7 +103,7 @@ class Responder:
             complete = await self._answer(response, request)
         except EngineFailure as failure:
             log.error("a response failed: %s", failure)
-            self._finish(response, "failed", failure="The voice of this service failed.")
+            self._finish(response, "failed", failure="This service failed.")
             return
         self._finish(response, "completed" if complete else "incomplete", reason="max_output_tokens")
 
@@ -107,6 +113,8 @@ class Responder:
 
     async def _answer(self, response: Response, request: Request) -> bool:
         """Make the output; False where the limit on its length cut it."""
+        if self.thinker is not None:
+            return await self._think(response, request, self.thinker)
         native = declared(request.settings.tools)
         marker, catalog = in_instructions(request.settings.instructions)
         decision = self._decision(request, (*native, *catalog))
@@ -128,23 +136,48 @@ class Responder:
             tools = [tool for tool in tools if tool.name == choice.get("name")]
         return decide(Context(items, tools, self.today(), may_call=choice != "none", order=request.order))
 
+    async def _think(self, response: Response, request: Request, thinker: Thinker) -> bool:
+        items = self.conversation.items if request.items is None else request.items
+        if not self.engine.can_hear and not request.order and _is_sound(items):
+            return await self._say(response, request.settings, DEAF)
+        told = request.order or request.settings.instructions
+        self.outbox.put(*response.open_message())
+        sent_ms, began = 0, asyncio.get_running_loop().time()
+        async with aclosing(thinker.words(told, items)) as words:
+            async for sentence in units(words):
+                for unit in self._units(response, sentence):
+                    sent_ms = await self._utter(response, request.settings, unit, (began, sent_ms))
+        self.outbox.put(*response.close_message())
+        return True
+
     async def _say(self, response: Response, settings: Settings, text: str) -> bool:
         text, complete = _limited(text, settings.max_output_tokens)
         self.outbox.put(*response.open_message())
-        spoken = response.shape.modality == "audio"
-        began, sent_ms = asyncio.get_running_loop().time(), 0
-        for unit in self.engine.parts.voice.units(text) if spoken else sentences(text):
-            self.outbox.put(*(event for delta in deltas(unit) for event in response.words(delta)))
-            pcm = await self.engine.speak(unit, settings.speed, settings.output_rate) if spoken else b""
-            size = byte_count(CHUNK_MS, settings.output_rate)
-            for start in range(0, len(pcm), size):
-                await self._room(began, sent_ms)
-                self.outbox.put(*response.sound(pcm[start : start + size]))
-                sent_ms += CHUNK_MS
-            await asyncio.sleep(0)
+        sent_ms, began = 0, asyncio.get_running_loop().time()
+        for unit in self._units(response, text):
+            sent_ms = await self._utter(response, settings, unit, (began, sent_ms))
         if complete:
             self.outbox.put(*response.close_message())
         return complete
+
+    def _units(self, response: Response, text: str) -> Sequence[str]:
+        """The text in the pieces that are told one at a time."""
+        spoken = response.shape.modality == "audio"
+        return self.engine.parts.voice.units(text) if spoken else sentences(text)
+
+    async def _utter(self, response: Response, settings: Settings, unit: str, sent: tuple[float, int]) -> int:
+        """One piece in words and, where it is spoken, in sound; how much sound was sent since it began."""
+        began, sent_ms = sent
+        spoken = response.shape.modality == "audio"
+        self.outbox.put(*(event for delta in deltas(unit) for event in response.words(delta)))
+        pcm = await self.engine.speak(unit, settings.speed, settings.output_rate) if spoken else b""
+        size = byte_count(CHUNK_MS, settings.output_rate)
+        for start in range(0, len(pcm), size):
+            await self._room(began, sent_ms)
+            self.outbox.put(*response.sound(pcm[start : start + size]))
+            sent_ms += CHUNK_MS
+        await asyncio.sleep(0)
+        return sent_ms
 
     async def _room(self, began: float, sent_ms: int) -> None:
         """Wait for a client that reads slowly, and for its listener: no answer is made minutes ahead."""

@@ -19,15 +19,17 @@ from demo.speech.listening import Listener, Paused, Resumed, Signal, Started, Ut
 from demo.speech.outbox import Outbox
 from demo.speech.responding import Request, Responder, requested
 from demo.speech.settings import Settings, merged, shown
+from demo.speech.thinking import Thinker
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How long a session may last, how far sound may run ahead, and what day it is."""
+    """How long a session may last, how far sound may run ahead, what day it is, and who thinks instead."""
 
     session_seconds: float = 3600
     lead_ms: int | None = 6000
     today: Callable[[], date] = date.today
+    thinker: Thinker | None = None
 
 
 class _Over(Exception):
@@ -49,7 +51,14 @@ class Session:
         self._listener = Listener(engine.ear, self._settings.input_rate, self._settings.detection)
         self._hearing = Hearing(engine, self._conversation, self._outbox.put, self._spawn)
         self._responder = Responder(
-            engine, self._conversation, self._hearing, self._outbox, self._spawn, limits.today, limits.lead_ms
+            engine,
+            self._conversation,
+            self._hearing,
+            self._outbox,
+            self._spawn,
+            limits.today,
+            limits.lead_ms,
+            limits.thinker,
         )
         self._handlers: dict[type[client.Loose], Callable[[Any], None]] = {
             client.SessionUpdate: self._update,

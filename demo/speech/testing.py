@@ -6,7 +6,7 @@ import wave
 from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from demo.speech.engine import Engine
 from demo.speech.loading import load
 from demo.speech.server import PATH, Door, Service, port_of, until_stopped
 from demo.speech.session import Limits
+from demo.speech.thinking import Thinker
 
 RATE = 24000
 PROMPT = (
@@ -48,10 +49,14 @@ def full_engine() -> Engine:
 
 @contextmanager
 def running(
-    engine: Engine | None = None, door: Door | None = None, limits: Limits | None = None
+    engine: Engine | None = None,
+    door: Door | None = None,
+    limits: Limits | None = None,
+    thinker: Thinker | None = None,
 ) -> Iterator[Running]:
     """The service on a free port in a thread of its own; sound is not held back unless `limits` says so."""
-    service = Service(engine or full_engine(), door or Door(), limits or Limits(lead_ms=None))
+    found = replace(limits or Limits(lead_ms=None), thinker=thinker)
+    service = Service(engine or full_engine(), door or Door(), found)
     stop: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = Future()
     port: Future[int] = Future()
     thread = threading.Thread(target=lambda: asyncio.run(_serve(service, stop, port)), name="demo-speech")

@@ -290,6 +290,6 @@ def test_the_demo_starts_as_printed_and_ends_with_everything_it_started(tmp_path
             demo.send_signal(signal.SIGINT)
             demo.wait(20)
     assert demo.returncode == 0
-    assert len(children) == 4
+    assert len(children) == 5
     assert all(gone(int(pid)) for pid in children)
     run.usable_port(str(port))

@@ -17,13 +17,17 @@ from playwright.sync_api import Page, sync_playwright
 
 from demo.apipilot.testing import running_bridge
 from demo.aquaportal.testing import RunningPortal, running_portal
-from demo.run import OPERATOR, Ports, Secrets, free_ports, server_environment
+from demo.model.testing import KEY as MODEL_KEY
+from demo.model.testing import RunningModel, running_model
+from demo.run import OPERATOR, Ports, Secrets, brain_thinks, free_ports, server_environment
 from demo.search.testing import KEY, RunningSearch, running_search
 from demo.speech import testing as speech
 from demo.speech.engine import Engine
+from demo.speech.thinking import Thinker
 
 ROOT = Path(__file__).resolve().parents[3]
 CHROMIUM = next((p for p in ("/usr/bin/chromium", "/usr/bin/chromium-browser") if Path(p).exists()), "")
+SERVICE_KEY = "key-of-the-demo-speech-service"
 PORTALS = {"mcp": running_portal, "apipilot": running_bridge}
 FLAGS = (
     "--no-sandbox",
@@ -42,6 +46,7 @@ class Stack:
     url: str
     portal: RunningPortal
     web: RunningSearch
+    model: RunningModel
     database: Path
     log: Path
     password: str
@@ -70,15 +75,27 @@ def running_stack(
 
     Without an `engine` the speech service has its models.
     """
-    with PORTALS[mode]() as portal, running_search() as web, speech.running(engine) as ears:
-        (port,) = free_ports(1)
+    (port,) = free_ports(1)
+    thinker = Thinker(f"http://127.0.0.1:{port}/v1", SERVICE_KEY) if brain_thinks(settings) else None
+    with (
+        PORTALS[mode]() as portal,
+        running_search() as web,
+        running_model() as model,
+        speech.running(engine, thinker=thinker) as ears,
+    ):
         password, var = "a-password-for-tests", folder / "var"
         (var / "demo").mkdir(parents=True)
         (var / "demo" / "operator-password").write_text(password)
-        ports = Ports(port, port_of(portal.url), ears.port, port_of(web.url))
-        kept = Secrets("tests-only-" + "k" * 50, password, new_password=True)
+        (var / "demo" / "service-key").write_text(SERVICE_KEY)
+        ports = Ports(port, port_of(portal.url), ears.port, port_of(web.url), port_of(model.url))
+        kept = Secrets("tests-only-" + "k" * 50, password, True, var / "demo" / "service-key")
         environment = server_environment(os.environ, ports, kept, var, False, mode)
-        environment |= {"LOG_LEVEL": "DEBUG", "S2S_SERPER_API_KEY": KEY, **settings}
+        environment |= {
+            "LOG_LEVEL": "DEBUG",
+            "S2S_SERPER_API_KEY": KEY,
+            "S2S_LLM_API_KEY": MODEL_KEY,
+            **settings,
+        }
         log = folder / "server.log"
         with log.open("wb") as output:
             command = [sys.executable, "-m", "demo.server", "--port", str(port), "--var", str(var)]
@@ -86,7 +103,8 @@ def running_stack(
             server = subprocess.Popen(command, env=environment, cwd=ROOT, stdout=output, stderr=output)
         try:
             wait_until(lambda: answers(f"http://127.0.0.1:{port}/readyz"), 60, log)
-            yield Stack(f"http://127.0.0.1:{port}/", portal, web, var / "demo.sqlite3", log, password)
+            place = f"http://127.0.0.1:{port}/"
+            yield Stack(place, portal, web, model, var / "demo.sqlite3", log, password)
         finally:
             server.terminate()
             # Calls are ended in order first, which a busy machine takes its time for.
