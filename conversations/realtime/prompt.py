@@ -141,7 +141,7 @@ def _tool_line(tool: Tool) -> str:
 
 def _harmless(text: str) -> str:
     """One line in which nothing is a marker, nor long enough to be a ticket or another credential."""
-    return neutralise(_SEALED.sub("…", " ".join(text.split())))
+    return _SEALED.sub("…", neutralise(" ".join(text.split())))
 
 
 def _line(text: str) -> str:
