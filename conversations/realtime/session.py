@@ -223,7 +223,7 @@ class Session:
     def pass_on(self, event: Mapping[str, Any]) -> None:
         """An event of the brain's, for clients that know Vocero's own events."""
         if self._extras:
-            self._show(json.dumps(event, ensure_ascii=False), event["type"] not in TOLD_AGAIN)
+            self._browser.show(json.dumps(event, ensure_ascii=False), event["type"] not in TOLD_AGAIN)
 
     # ---- the speech service
 

@@ -254,6 +254,7 @@ async def test_a_ticket_in_the_history_goes_nowhere(vocero, ada, speech, thinks)
         await talk.ready()
         line = speech.lines[-1]
         hears(line, f"Remember this: {PLANTED}")
+        await talk.shown("conversation.item.input_audio_transcription.completed")
         await line.hang_up()
         await talk.shown("vocero.speech.restored")
         newer = speech.lines[-1]
