@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from typing import Any
+
 from conversations.core import events as e
 from conversations.core.effects import Effect, Keep, Tell
 from conversations.core.floor import Floor
@@ -13,8 +16,13 @@ class Thinking:
 
     def __init__(self, floor: Floor) -> None:
         self._floor = floor
+        self.cells: Mapping[type, Callable[[Any, float], list[Effect]]] = {
+            e.BrainAsked: self._asked,
+            e.BrainMoved: self._moved,
+            e.BrainEnded: self._ended,
+        }
 
-    def asked(self, _event: e.BrainAsked, now: float) -> list[Effect]:
+    def _asked(self, _event: e.BrainAsked, now: float) -> list[Effect]:
         """The turn that it thinks for begins here, where the service has told of none."""
         floor, opened = self._floor, list[Effect]()
         if floor.turn is None:
@@ -22,14 +30,14 @@ class Thinking:
         floor.thinks, floor.thinks_at_work = True, False
         return opened
 
-    def moved(self, event: e.BrainMoved, now: float) -> list[Effect]:
+    def _moved(self, event: e.BrainMoved, now: float) -> list[Effect]:
         floor = self._floor
         if floor.thinks_at_work and not event.at_work:
             floor.moved_at = now
         floor.thinks_at_work = floor.thinks and event.at_work
         return []
 
-    def ended(self, event: e.BrainEnded, now: float) -> list[Effect]:
+    def _ended(self, event: e.BrainEnded, now: float) -> list[Effect]:
         floor = self._floor
         was, floor.thinks, floor.thinks_at_work = floor.thinks, False, False
         if not (was and event.code and floor.turn is not None):

@@ -23,6 +23,7 @@ from conversations.core.transcript import Said
 from conversations.core.turns import Turn
 
 SILENCE = "silence"
+OUTPUT = (e.ResponseStarted, e.TextDelta, e.TextDone, e.AudioDelta, e.Structure)
 
 
 class Machine:
@@ -33,18 +34,13 @@ class Machine:
         self._caller = caller = CallerSide(floor)
         self._service = service = ServiceSide(floor)
         self._renewal, self._lines, absence = Renewal(floor), Lines(floor), Absence(floor)
-        thinking = Thinking(floor)
         self._watching = self._at_work = self._due = self._ended = False
         self._cells: Mapping[type, Callable[[Any, float], list[Effect]]] = {
             e.SpeechStarted: caller.speech_started,
             e.SpeechStopped: caller.speech_stopped,
             e.Committed: caller.committed,
             e.Heard: caller.heard,
-            e.ResponseStarted: service.answered,
-            e.TextDelta: service.answered,
-            e.TextDone: service.answered,
-            e.AudioDelta: service.answered,
-            e.Structure: service.answered,
+            **dict.fromkeys(OUTPUT, service.answered),
             e.FunctionCall: service.function_call,
             e.ResponseDone: service.response_done,
             e.ItemEcho: self._item_echo,
@@ -67,9 +63,7 @@ class Machine:
             e.ServiceKnown: self._service_known,
             e.BrowserLost: lambda _event, _now: absence.begins(),
             e.BrowserBack: lambda event, now: absence.ends(event.has_sheets, now),
-            e.BrainAsked: thinking.asked,
-            e.BrainMoved: thinking.moved,
-            e.BrainEnded: thinking.ended,
+            **Thinking(floor).cells,
             e.Ended: self._end,
         }
 

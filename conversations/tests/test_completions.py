@@ -149,14 +149,14 @@ async def test_the_brain_is_told_what_the_call_heard_and_what_was_said_before(vo
 async def test_a_tool_waits_for_a_message_of_the_page_while_the_answer_is_awaited(
     vocero, ada, speech, thinks
 ):
-    thinks([picks("wait_for_tap")], ["Thank you."], silence_limit=0.5)
+    thinks([picks("wait_for_tap")], ["Thank you."], silence_limit=3)
     async with ada.talks() as talk:
         line = await called(speech, talk)
         hears(line, QUESTION)
         async with streams(vocero, body(instructions(line), QUESTION)) as answer:
             await talk.shown("ui-command")
             # Longer than silence may last: it has a cause.
-            await asyncio.wait({asyncio.create_task(answer.over())}, timeout=1.0)
+            await asyncio.wait({asyncio.create_task(answer.over())}, timeout=3.5)
             data = {"t": "tapped", "d": {}}
             await talk.send("client-message", label="rtvi-ai", id="1", data=data)
             assert await answer.over() == "Thank you."
