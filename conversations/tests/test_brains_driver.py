@@ -1,11 +1,12 @@
 """The driver that integrators use, over a voice call and over HTTP, with brains that have no model."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
 from conversations.brains import Action, Brain, RTVIType
-from conversations.brains.testing import VoiceDriver
+from conversations.brains.testing import NotTaken, Says, ScriptedModel, VoiceDriver
 
 pytest_plugins = ("conversations.brains.testing",)
 
@@ -46,7 +47,7 @@ def voice_brain():
     return Farmer
 
 
-@pytest.fixture(params=["http"])
+@pytest.fixture(params=["voice", "http"])
 def voice_over(request):
     return request.param
 
@@ -97,6 +98,38 @@ async def test_who_barges_in_interrupts_and_is_answered(voice_driver):
 
 
 async def test_a_wait_that_is_in_vain_says_for_what(voice_over, transactional_db):
-    async with VoiceDriver(Farmer, over=voice_over, patience=1.0) as driver:
+    async with VoiceDriver(Farmer, over=voice_over, patience=0.5) as driver:
         with pytest.raises(TimeoutError, match="2 ui commands"):
             await driver.collect_ui_commands(min_count=2)
+        with pytest.raises(TimeoutError, match="'wait' is not answered"):
+            await driver.user_says("wait")
+
+
+async def test_a_message_that_no_turn_waits_for_is_refused_over_http(transactional_db):
+    async with VoiceDriver(Farmer, over="http") as driver:
+        with pytest.raises(NotTaken, match="409 no_turn"):
+            await driver.send_client_message("tap")
+
+
+async def test_the_brain_of_the_setting_is_driven_and_knows_its_caller(configure, settings, transactional_db):
+    named = f"{Farmer.__module__}.{Farmer.__qualname__}"
+    configure(reasoning=replace(settings.VOCERO.reasoning, brain=named))
+    async with VoiceDriver(over="http", caller="Ada") as driver:
+        await driver.user_says("hello")
+        assert isinstance(driver.brain, Farmer)
+        assert driver.brain.session.caller == "Ada"
+        assert driver.brain.session.id == driver.conversation_id
+    assert settings.VOCERO.reasoning.brain == named
+
+
+async def test_a_scripted_model_needs_a_brain_that_asks_one(transactional_db):
+    async with VoiceDriver(Farmer, over="http", model=ScriptedModel(Says("Hello."))) as driver:
+        with pytest.raises(NotTaken, match="500"):
+            await driver.user_says("hello")
+
+
+async def test_two_callers_hear_their_own_brains(transactional_db):
+    async with VoiceDriver(Farmer, over="http") as one, VoiceDriver(Farmer, over="http") as other:
+        both = await asyncio.gather(one.user_says("first"), other.user_says("second"))
+        assert [turn.heard.split()[2] for turn in both] == ["first.", "second."]
+        assert one.brain is not other.brain

@@ -98,9 +98,12 @@ class VoiceDriver:
         self._flying.append(turn)
         self._stage.look()
         try:
-            await self._open().say(turn)
-            await self._ended(turn)
-            await self._open().shown(turn)
+            async with asyncio.timeout(self._patience):
+                await self._open().say(turn)
+                await self._ended(turn)
+                await self._open().shown(turn)
+        except TimeoutError as error:
+            raise TimeoutError(f"{self._patience:g} s went by, and {text!r} is not answered") from error
         finally:
             self._flying.remove(turn)
         return turn
@@ -229,12 +232,8 @@ class VoiceDriver:
     async def _ended(self, turn: Turn) -> None:
         """Once the record has it with its outcome; it takes from there what the turn's events do not tell."""
         recorded = database_sync_to_async(self._recorded)
-        try:
-            async with asyncio.timeout(self._patience):
-                while not (row := await recorded(turn)):  # noqa: ASYNC110  (the database tells nobody)
-                    await asyncio.sleep(GLANCE)
-        except TimeoutError as error:
-            raise TimeoutError(f"{self._patience:g} s went by, and {turn.said!r} is not answered") from error
+        while not (row := await recorded(turn)):  # noqa: ASYNC110  (the database tells nobody)
+            await asyncio.sleep(GLANCE)
         self._told.add(row.index)
         turn.index, turn.outcome, turn.code, turn.heard = row.index, row.outcome, row.code, row.heard_text
         self._stage.look()
