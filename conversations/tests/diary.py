@@ -8,7 +8,6 @@ from typing import Literal
 from pydantic import BaseModel
 
 from conversations.brains import Action, RTVIType
-from tools.contract import ToolFailure
 
 SECRET_WORDS = "the-password-is-in-this-exception"
 
@@ -39,17 +38,19 @@ class Meal(BaseModel):
 class Diary:
     """Mixed into an adapter's class. `tap_seconds` is how long it waits on the screen."""
 
+    finish_tools = ("weigh",)
     tap_seconds = 20.0
 
     def __init__(self, **options):
         super().__init__(**options)
         self.meals = []
         self.ran_in = []
+        self.weighing, self.weighed = asyncio.Event(), asyncio.Event()
         self._taps = {}
 
     @property
     def tools(self):
-        return [self.show, self.log_meal, self.meals_today, self.clear_diary, self.burn]
+        return [self.show, self.log_meal, self.meals_today, self.clear_diary, self.weigh, self.burn]
 
     def __deepcopy__(self, memo):
         raise AssertionError("a brain is never copied")
@@ -65,8 +66,6 @@ class Diary:
     async def log_meal(self, meal: Meal) -> dict:
         """Writes a meal down."""
         self._ran()
-        if meal.dish == "stone":
-            raise ToolFailure("tool_error", "A stone is no meal.")
         self.meals.append(meal)
         return {"logged": meal.dish, "size": meal.portion.size}
 
@@ -92,6 +91,12 @@ class Diary:
             return "declined"
         self.meals.clear()
         return "cleared"
+
+    async def weigh(self) -> str:
+        """Weighs the plate, which takes its time."""
+        self.weighing.set()
+        await self.weighed.wait()
+        return "320 grams"
 
     async def burn(self) -> str:
         """Breaks."""
