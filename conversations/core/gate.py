@@ -264,10 +264,11 @@ class Gate:
         speech = "".join(part.text for part in parts if isinstance(part, Speech))
         chosen = next((part for part in parts if not isinstance(part, Speech)), None)
         effects = self._speak(event, speech, as_it_is and speech == event.text) if speech else []
-        self.cut = self.cut or parser.dropped
-        if parser.shut:
+        dropped, parser.dropped = parser.dropped, False
+        self.cut = self.cut or dropped
+        if parser.shut or dropped:
             self._drop_audio()
-        elif self._speaking and not parser.undecided:
+        if self._speaking and not (parser.shut or parser.undecided):
             effects.extend(self._release())
         return Passed(tuple(effects), chosen)
 

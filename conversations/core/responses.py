@@ -45,6 +45,7 @@ class Responses:
         self._unwelcome = False
         self._blocked = False
         self._unacknowledged: tuple[str, str] | None = None
+        self._kinds: Recent[str] = Recent(REMEMBERED)
         self._acknowledged_kinds: set[str] = set()
         self._cancelling = False
 
@@ -88,13 +89,15 @@ class Responses:
     def item_sent(self, item_id: str, kind: str) -> list[Effect]:
         """An item of ours is on its way; the answer to it cannot begin before the service has it."""
         self._unacknowledged = (item_id, kind)
+        self._kinds.put(item_id, kind)
         self._blocked = False
         return self._send()
 
     def item_acknowledged(self, item_id: str) -> None:
         """The service has that item, and says so of every item of that kind."""
+        if (kind := self._kinds.get(item_id)) is not None:
+            self._acknowledged_kinds.add(kind)
         if self._unacknowledged is not None and item_id == self._unacknowledged[0]:
-            self._acknowledged_kinds.add(self._unacknowledged[1])
             self._unacknowledged = None
 
     def want(self, options: Mapping[str, Any] | None = None, last: bool = False) -> list[Effect]:

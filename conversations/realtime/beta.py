@@ -14,8 +14,12 @@ NAMES: Mapping[str, str] = {
     "response.audio_transcript.done": "response.output_audio_transcript.done",
 }
 _PARTS = {"text": "output_text", "audio": "output_audio"}
-_PCM = {"type": "audio/pcm", "rate": 24_000}
-_FORMATS = {"pcm16": _PCM, "g711_ulaw": {"type": "audio/pcmu"}, "g711_alaw": {"type": "audio/pcma"}}
+_PCM: Mapping[str, Any] = {"type": "audio/pcm", "rate": 24_000}
+_FORMATS: Mapping[str, Mapping[str, Any]] = {
+    "pcm16": _PCM,
+    "g711_ulaw": {"type": "audio/pcmu"},
+    "g711_alaw": {"type": "audio/pcma"},
+}
 # Flat name, side of GA's `audio`, and name there.
 _AUDIO = (
     ("input_audio_format", "input", "format"),
@@ -66,7 +70,7 @@ def _nested(settings: Event) -> dict[str, Any]:
         if flat in told:
             value = told.pop(flat)
             audio = told["audio"] = {**(told.get("audio") or {})}
-            kept = _FORMATS.get(str(value), _PCM) if name == "format" else value
+            kept = dict(_FORMATS.get(str(value), _PCM)) if name == "format" else value
             audio[side] = {**(audio.get(side) or {}), name: kept}
     return told
 

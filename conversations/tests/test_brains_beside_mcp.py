@@ -63,6 +63,6 @@ async def test_both_are_declared_run_and_written_down_and_each_result_goes_to_it
     assert reference_data(history)["metric"] == "oxygen"
     assert noted.endswith("noted")
     assert {(row.name, row.source, row.status) for row in await rows(ToolCall)} == {
-        ("get_metric_history", "mcp", "completed"),
+        ("get_metric_history", "aquaportal", "completed"),
         ("note", "inprocess", "completed"),
     }

@@ -177,3 +177,25 @@ def test_a_call_that_ends_while_its_browser_is_away_closes_everything():
     play.tool_ends("", "cancelled")
     assert_turn_ended(play, "cancelled")
     assert_call_closed(play, "failed", "cancelled")
+    assert_turn_ended(play, "cancelled")
+    assert_call_closed(play, "failed", "cancelled")
+
+
+def test_a_sheet_that_is_open_is_shown_to_the_browser_that_comes_back():
+    play = Play(confirm_tools=frozenset({"get_report"}), has_sheets=True)
+    play.types("What about cage four?")
+    play.responds(ga.Calls.one("get_report"))
+    (opened,) = sheets(play)
+    play.wait(30)
+    comes_back(goes_away(play))
+    (again,) = sheets(play)
+    assert (again["nonce"], again["summary"]) == (opened["nonce"], opened["summary"])
+    assert 55 < again["expires_in"] < 61
+    play.wait(61)
+    assert_call_closed(play, "failed", "confirmation_timeout")
+
+
+def sheets(play):
+    """What `open_confirm` showed since the test last looked away."""
+    commands = [frame["data"] for frame in play.seen if frame["type"] == "ui-command"]
+    return [one["payload"] for one in commands if one["command"] == "open_confirm"]

@@ -213,6 +213,16 @@ def test_thinking_never_passes_in_words_or_whole_texts_case_046(play, size):
     assert set(whole_texts(play)) == {"The total is 5."}
 
 
+@pytest.mark.except_in(*SENTENCES, because="these tell a sentence first, and then its sound")
+def test_sound_that_waits_behind_the_beginning_of_a_thought_is_dropped_with_it(play):
+    play.writes(R, "<thi")
+    play.sounds(R)
+    play.writes(R, "nk>secret plan</think>The total is 5.")
+    assert (play.words, play.sound_pieces) == ("The total is 5.", 0)
+    play.sounds(R)
+    assert play.sound_pieces == 1
+
+
 @pytest.mark.except_in("beta", *PIPELINES, because="these frames are told in GA's words first")
 def test_in_plain_mode_a_marker_is_text():
     play = Play(plain=True)

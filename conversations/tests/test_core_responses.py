@@ -263,6 +263,15 @@ def test_a_request_is_not_mistaken_for_the_unwelcome_answer(responses):
     assert responses.started("r2") == (True, [])
 
 
+def test_a_service_that_acknowledges_is_known_by_any_item_of_that_kind(responses):
+    responses.item_sent("i0", "message")
+    responses.item_sent("i1", "message")
+    responses.item_acknowledged("i0")
+    responses.cancel(unanswered=True)
+    responses.want()
+    assert responses.started("r1")[0] is False, "it began before the service had our last item"
+
+
 def test_the_output_of_a_response_after_its_end_does_not_bring_it_back(responses):
     responses.started("r1")
     responses.finished("r1")

@@ -2,7 +2,7 @@
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
-from hypothesis.stateful import RULE_MARKER, run_state_machine_as_test
+from hypothesis.stateful import RULE_MARKER, initialize, run_state_machine_as_test
 
 from conversations.core import effects as fx
 from conversations.core import gate
@@ -14,7 +14,9 @@ from conversations.realtime import waiting
 from conversations.realtime.outbox import Outbox
 from conversations.realtime.session import Session
 from conversations.tests.machine.calls import CallMachine
+from conversations.tests.machine.conversation import Plan
 from conversations.tests.machine.queues import make_small
+from conversations.tests.machine.service import Manners
 
 HUNT = settings(
     max_examples=300,
@@ -132,10 +134,11 @@ FAULTS = {
 
 
 def hunt(focus):
-    """The machine with these rules only."""
+    """The machine with these rules only, and a service of good manners."""
     rules = [name for name in dir(CallMachine) if hasattr(getattr(CallMachine, name), RULE_MARKER)]
-    others = dict.fromkeys(set(rules) - focus)
-    run_state_machine_as_test(type("Hunt", (CallMachine,), others), settings=HUNT)
+    begin = initialize()(lambda self: self.begins(Manners(), Plan()))
+    hunter = type("Hunt", (CallMachine,), {**dict.fromkeys(set(rules) - focus), "begin": begin})
+    run_state_machine_as_test(hunter, settings=HUNT)
 
 
 @pytest.mark.parametrize("fault", FAULTS)

@@ -161,6 +161,7 @@ class Socket:
             case UpstreamOpened():
                 self.line = self.service.lines[-1]
                 self.line.heeded = True
+                self.line.is_on_its_way = self._is_on_its_way
             case UpstreamClosed():
                 self.line.heeded = False
                 self.line = None
@@ -173,6 +174,10 @@ class Socket:
             raise NotRecorded("the database is away")
         self.story.tell(Wrote(record))
         await self.database_on.wait()
+
+    def _is_on_its_way(self):
+        outbox = self.session._upstream._outbox
+        return outbox is not None and not outbox._empty.is_set()
 
     def _call_of(self, task):
         known = self.session._tools.items()

@@ -27,7 +27,7 @@ class Words:
     """One message. `cut` 0 is one piece, 1 single letters, any other number a chance of its own.
 
     Each piece has so many milliseconds of `sound` behind it, or, `ahead`, before it; with `whole` the text
-    comes without deltas, at its end.
+    comes without deltas, at its end. With `secret` the sound of a marker is known to come after its words.
     """
 
     text: str
@@ -35,6 +35,7 @@ class Words:
     sound: int = 40
     ahead: bool = False
     whole: bool = False
+    secret: bool = True
 
 
 @dataclass(frozen=True)
@@ -94,9 +95,9 @@ def said(response_id, item_id, index, words, modality):
 def deltas(delta, words, modality):
     frames, at = [], 0
     start, end = secret_span(words.text)
-    known_late = words.ahead or words.whole
+    ordered = words.secret and not (words.ahead or words.whole)
     for piece in pieces_of(words.text, words.cut):
-        secret = start <= at and at + len(piece) <= end and not known_late
+        secret = start <= at and (at + len(piece) < end or end == len(words.text)) and ordered
         spoken = {**delta, "type": AUDIO_DELTA, "delta": sound(words.sound, secret)}
         sounds = [spoken] if modality == "audio" and words.sound else []
         texts = [] if words.whole else [{**delta, "delta": piece}]

@@ -1,34 +1,35 @@
 """A speech service that keeps the rules of real ones: one response at a time, every call answered first.
 
-It does nothing by itself: what it is sent waits in `inbox`, what a response says waits in `script`. What it
-says is GA; its `manners` say what it does differently.
+It does nothing by itself: what it is sent waits in `inbox`, what a response says waits in `script`. It is
+told what to say in GA's events, which it says in its dialect; `manners` are what else it does differently.
 """
 
 import asyncio
 import json
 from collections import deque
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from conversations.realtime.connection import SpeechUnavailable
+from conversations.tests import speech_dialects
 from conversations.tests import speech_events as ga
-from conversations.tests.machine.replies import SERVER_TOOLS, frames_of
+from conversations.tests.machine.replies import Reply, Words, frames_of
 from conversations.tests.machine.story import Arrived, Begun, Delivered, Said
+from conversations.tests.speech_dialects import BARE, PIPELINES
 
 ACTIVE = "conversation_already_has_active_response"
 PENDING = "function_call_output_pending"
 GONE = object()
+FINE = Reply((Words("It is eight.", 3),))
+# What comes after what else is told with it.
+LAST = ("response.done", "input_audio_buffer.speech_started")
 AUDIO = '{"type": "input_audio_buffer.append"'
-
-
-def as_it_is(frame):
-    return (frame,)
 
 
 @dataclass(frozen=True)
 class Manners:
-    """What a service does. `render` puts a GA event into its dialect, in any number of frames."""
+    """What a service does."""
 
+    dialect: str = "ga"
     announces: bool = True
     acknowledges: bool = True
     acknowledges_late: bool = False
@@ -39,7 +40,12 @@ class Manners:
     renames_items: bool = False
     answers_updates: bool = True
     takes_at_once: bool = True
-    render: Callable = as_it_is
+    punctual: bool = True
+
+    @property
+    def bare(self):
+        """Whether it tells the words of an answer, and neither items nor parts."""
+        return self.dialect in BARE
 
 
 class LivelyService:
@@ -63,12 +69,14 @@ class LivelyService:
 class LivelyLine:
     """One session at the service; the relay's side is `offer`, `send`, `receive`, `read` and `close`.
 
-    It is `heeded` while the call acts on what it says.
+    It is `heeded` while the call acts on what it says. `is_on_its_way` says whether something is that the
+    relay has sent: no service is so slow that it reads in one response what it was sent in the one before.
     """
 
     def __init__(self, story, manners, number):
-        self._story, self._manners = story, manners
+        self._story, self.manners = story, manners
         self._numbers = LineNumbers(number)
+        self._voice = speech_dialects.of(manners.dialect)
         self._out = asyncio.Queue()
         self._late = []
         self._end = None
@@ -78,6 +86,7 @@ class LivelyLine:
         self.reads_on.set()
         self.closed = False
         self.heeded = False
+        self.is_on_its_way = lambda: False
         self.inbox, self.script = deque(), deque()
         self.items = {}
         self.speaking = ""
@@ -89,7 +98,7 @@ class LivelyLine:
     # ---- the relay's side
 
     def offer(self, frame):
-        takes = self._manners.takes_at_once and self.reads_on.is_set() and not self.closed
+        takes = self.manners.takes_at_once and self.reads_on.is_set() and not self.closed
         if takes:
             self._arrive(frame)
         return takes
@@ -106,7 +115,7 @@ class LivelyLine:
             return
         event = json.loads(frame)
         if event["type"] == "session.update":
-            self._update(event)
+            self._update(self._voice.hears(event))
         else:
             self.inbox.append(event)
 
@@ -139,11 +148,21 @@ class LivelyLine:
         return [call_id for call_id, outputs in self.answers.items() if not outputs]
 
     def say(self, *frames):
+        """Each of these in the words of the dialect: in any number of frames, of which one means it."""
         for frame in frames:
-            for rendered in self._manners.render(frame):
-                event = {"event_id": self._numbers.next("event"), **rendered}
-                self._story.tell(Said(event))
-                self.say_text(json.dumps(event), event)
+            meant = {"event_id": self._numbers.next("event"), **frame}
+            self._story.tell(Said(meant))
+            told = self._voice.tells(frame)
+            for number, rendered in enumerate(told):
+                event = {"event_id": meant["event_id"], **rendered}
+                meaning = meant if number == (len(told) - 1 if frame["type"] in LAST else 0) else None
+                self.say_text(json.dumps(event), self._as_told(meaning, event))
+
+    def _as_told(self, meaning, event):
+        """What a frame means: an answer's end may leave out what the answer held."""
+        if meaning is None or meaning["type"] != "response.done":
+            return meaning
+        return {**meaning, "response": {**meaning["response"], "output": event["response"]["output"] or []}}
 
     def say_text(self, text, frame=None):
         """Says anything at all."""
@@ -154,7 +173,7 @@ class LivelyLine:
         self._out.put_nowait((GONE, None))
 
     def complain(self, code, event_id=None):
-        about = event_id if self._manners.names_events else None
+        about = event_id if self.manners.names_events else None
         self.say({"type": "error", "error": {"type": code, "message": "No.", "event_id": about}})
 
     # ---- responses
@@ -162,18 +181,21 @@ class LivelyLine:
     def begin(self, reply, wish="", utterance=""):
         """A response begins: by itself, after an utterance, or because of a wish."""
         response_id = self._numbers.next("resp")
+        reply = replace(reply, parts=tuple(map(as_bare, reply.parts))) if self.manners.bare else reply
         frames, output = frames_of(reply, response_id, self._numbers, self._modality)
         self._story.tell(Begun(response_id, wish, utterance))
         self.speaking, self.owes = response_id, ""
         self._end = ga.done(response_id, output, reply.status, reply.code)
         self.script = deque([*frames, self._end] if reply.ends else frames)
-        if self._manners.announces:
+        if self.manners.announces:
             self.say(ga.created(response_id))
 
     def speak(self, count):
         """The next frames of what it says."""
         for _ in range(min(count, len(self.script))):
             if self.script and self.script[0] is self._end:
+                if self.is_on_its_way():
+                    return
                 self.catch_up()
             if self.script:
                 self._speak(self.script.popleft())
@@ -181,7 +203,7 @@ class LivelyLine:
     def end(self, status, stragglers=0):
         """The response ends before all is said; so many deltas come after its end."""
         self.catch_up()
-        if not self.speaking:
+        if not self.speaking or self.is_on_its_way():
             return
         response_id, rest = self.speaking, [f for f in self.script if f["type"].endswith(".delta")]
         self.script = deque()
@@ -190,9 +212,14 @@ class LivelyLine:
         self.say(*rest[:stragglers])
 
     def catch_up(self):
-        """No service is so slow that what it is sent in one response is read in the next."""
+        """Reads what it was sent so far."""
         while self.inbox and self.speaking:
             self.act(None)
+
+    def do_all(self):
+        """Acts on everything that it was sent, and says nothing yet."""
+        while self.inbox:
+            self.act(FINE)
 
     def _speak(self, frame):
         item = frame.get("item") or {}
@@ -220,7 +247,9 @@ class LivelyLine:
         """The caller begins to speak, which ends what is being said."""
         self.owes, self.utterance = "", self._numbers.next("item")
         started = {"type": "input_audio_buffer.speech_started", "audio_start_ms": 0}
-        interrupted = self.speaking and self._manners.interrupts
+        pipeline = self.manners.dialect in PIPELINES
+        interrupted = self.speaking and (self.manners.interrupts or pipeline)
+        ended_first = ended_first or pipeline
         if interrupted and ended_first:
             self.end("cancelled", stragglers)
         self.say({**started, "item_id": self.utterance})
@@ -252,7 +281,12 @@ class LivelyLine:
 
     def act(self, reply):
         """Acts on the oldest thing that it was sent; `reply` is what it will say if asked."""
-        event = self.inbox.popleft()
+        said = self.inbox.popleft()
+        objection = self._voice.objects(said)
+        event = self._voice.hears(said)
+        if objection:
+            self.complain(objection, event.get("event_id"))
+            return
         match event["type"]:
             case "conversation.item.create":
                 self._take(event)
@@ -273,8 +307,8 @@ class LivelyLine:
     def _update(self, event):
         session = event["session"]
         self._modality = session["output_modalities"][0]
-        if self._manners.answers_updates:
-            tools = session["tools"] if self._manners.keeps_tools else []
+        if self.manners.answers_updates:
+            tools = session["tools"] if self.manners.keeps_tools else []
             self.say({"type": "session.updated", "session": {**session, "tools": tools}})
 
     def _take(self, event):
@@ -284,11 +318,11 @@ class LivelyLine:
                 self.complain("invalid_call_id", event["event_id"])
                 return
             self.answers[item["call_id"]].append(item["output"])
-        if self._manners.renames_items:
+        if self.manners.renames_items:
             item["id"] = self._numbers.next("item")
-        acknowledged = ga.item_events(item, self._last_item) if self._manners.acknowledges else []
+        acknowledged = ga.item_events(item, self._last_item) if self.manners.acknowledges else []
         self._remember(item)
-        if self.speaking and self._manners.acknowledges_late and item["type"] == "function_call_output":
+        if self.speaking and self.manners.acknowledges_late and item["type"] == "function_call_output":
             self._late += acknowledged
         else:
             self.say(*acknowledged)
@@ -305,11 +339,12 @@ class LivelyLine:
     def _cancel(self, event):
         if not self.speaking or event["response_id"] != self.speaking:
             self.complain("response_cancel_not_active", event["event_id"])
-        elif self._manners.confirms:
+        elif self.manners.confirms:
             self.end("cancelled")
         else:
             self.catch_up()
             self.speaking, self.script = "", deque()
+            self._voice.running = None
 
     def _retrieve(self, event):
         if event["item_id"] not in self.items:
@@ -319,7 +354,14 @@ class LivelyLine:
 
     def _remember(self, item):
         self.items[item["id"]] = item
-        self._last_item = item["id"]
+        self._last_item = None if self.manners.bare else item["id"]
+
+
+def as_bare(part):
+    """As a service tells it that knows no items: words with deltas, sound whenever it comes, calls whole."""
+    if isinstance(part, Words):
+        return replace(part, whole=False, secret=False)
+    return replace(part, told="all")
 
 
 class LineNumbers(ga.Numbers):
@@ -331,8 +373,3 @@ class LineNumbers(ga.Numbers):
 
     def next(self, kind):
         return f"{super().next(kind)}_{self._line}x"
-
-
-def is_of_the_server(item):
-    """Whether an item is a call that the browser must not know."""
-    return item.get("type") == "function_call" and item.get("name") in SERVER_TOOLS

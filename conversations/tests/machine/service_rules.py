@@ -6,12 +6,11 @@ from hypothesis.stateful import precondition, rule
 from conversations.core.responses import TOO_EARLY
 from conversations.tests.machine import hostile
 from conversations.tests.machine.caller_rules import TURNS
-from conversations.tests.machine.replies import AUDIO_DELTA, REPLIES, Reply, Words, sound
+from conversations.tests.machine.replies import AUDIO_DELTA, REPLIES, sound
 from conversations.tests.machine.service import ACTIVE, PENDING
 from conversations.tests.machine.stage import Stage
 
 COUNTS = st.sampled_from([1_000, 1_000, 1, 2, 5, 30])
-FINE = Reply((Words("It is eight.", 3),))
 CODES = st.sampled_from(
     [ACTIVE, PENDING, "response_cancel_not_active", "server_error", "rate_limit_exceeded"]
 )
@@ -22,7 +21,7 @@ def has_line(machine):
     return machine.line is not None
 
 
-def reads_all(line, reply=FINE, count=1_000, speaks=1_000):
+def reads_all(line, reply, count=1_000, speaks=1_000):
     """Acts on what it was sent, and says so much of what it is asked for."""
     for _ in range(count):
         if line.inbox:

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant
 from structlog.stdlib import ProcessorFormatter
 
+from conversations.realtime import dialects
 from conversations.tests.machine.conversation import Conversation, Plan
 from conversations.tests.machine.invariants import INVARIANTS
 from conversations.tests.machine.service import Manners
@@ -16,6 +17,7 @@ from conversations.tests.virtual_time import VirtualLoop, seconds_pass
 NAMES = ("ada", "bob")
 MANNERS = st.builds(
     Manners,
+    dialect=st.sampled_from(["ga", "ga", "ga", *sorted(dialects.ALL)]),
     announces=st.sampled_from([True, True, True, False]),
     acknowledges=st.sampled_from([True, True, True, False]),
     acknowledges_late=st.booleans(),
@@ -26,6 +28,7 @@ MANNERS = st.builds(
     renames_items=st.sampled_from([False, False, False, True]),
     answers_updates=st.sampled_from([True, True, True, False]),
     takes_at_once=st.booleans(),
+    punctual=st.sampled_from([True, True, False]),
 )
 
 
@@ -35,6 +38,10 @@ PLANS = st.builds(
     session_max=st.sampled_from([0.0, 0.0, 7.0]),
     grace=st.booleans(),
 )
+
+
+# In less than the time for which the relay waits for a service to say that it has cancelled something.
+PUNCTUAL = 1.5
 
 
 class Log(logging.Handler):
@@ -125,7 +132,16 @@ class Stage(RuleBasedStateMachine):
                 self.loop.run_until_complete(asyncio.wait(left, timeout=60))
 
     def passes(self, seconds):
-        """Time passes, step by step, so that what is due in between is seen at its time."""
+        """Time passes; a punctual service reads meanwhile what it was sent."""
+        while seconds > 0:
+            lines = [one.line for one in self.sockets() if one.line is not None and one.line.inbox]
+            late = [line for line in lines if line.manners.punctual]
+            step = min(seconds, PUNCTUAL) if late else seconds
+            self._wait(step)
+            self.does(lambda late=late: [line.do_all() for line in late])
+            seconds -= step
+
+    def _wait(self, seconds):
 
         async def wait():
             await self._turn(None)
@@ -168,6 +184,9 @@ class Stage(RuleBasedStateMachine):
 
     @initialize(manners=MANNERS, plan=PLANS)
     def begin(self, manners, plan):
+        self.begins(manners, plan)
+
+    def begins(self, manners, plan):
         self.does(lambda: self._begin(manners, plan))
 
     def _begin(self, manners, plan):

@@ -16,7 +16,7 @@ from conversations.tests.machine.replies import (
 from conversations.tests.machine.story import Arrived, Glance, Logged, Put, Ran, Said, Shown, Wrote
 
 ANYWHERE = (ARGUMENT, RESULT, THOUGHT, PLANTED, "drop_all", "You are a voice", "Reference data")
-MARKER = ("<<", "MCP_CALL", "APIPILOT_CALL", "NAME=", "ARGUMENTS", "MCPCALL")
+MARKER = ("<<", "MCP_CALL", "vocero_mcp", "VOCERO_MCP", "APIPILOT_CALL", "NAME=", "ARGUMENTS", "MCPCALL")
 IDS = re.compile(r'"((?:item|call)_[^"]*)"')
 TRANSCRIPT = "conversation.item.input_audio_transcription.completed"
 
