@@ -1,4 +1,4 @@
-"""OpenAI's agents libraries, as they are, talk through Vocero: in Python, in Node, in Chromium."""
+"""OpenAI's own libraries, as they are, talk through Vocero: in Python, in Node, in Chromium."""
 
 import json
 from types import SimpleNamespace
@@ -7,7 +7,7 @@ import pytest
 
 from conversations.models import ToolCall, Turn
 from conversations.tests.speech_events import Calls, Says
-from conversations.tests.stock.peer import node_client, page_client, python_client
+from conversations.tests.stock.peer import node_client, openai_client, page_client, python_client
 from conversations.tests.stored import api_key, rows
 from conversations.tests.talking import ADMINISTRATOR, Person, eventually
 
@@ -27,7 +27,7 @@ async def secret(vocero):
     return answer.json()["value"]
 
 
-@pytest.fixture(params=[python_client, node_client, page_client])
+@pytest.fixture(params=[openai_client, python_client, node_client, page_client])
 async def client(request, vocero, secret, speech):
     """The library connected, its session declared."""
     async with request.param(f"{vocero.socket}?model=gpt-realtime", secret) as peer:

@@ -101,6 +101,11 @@ def python_client(url, secret):
     return process(PYTHON, HERE / "agents_client.py", url, secret)
 
 
+def openai_client(url, secret):
+    """openai in Python."""
+    return process(PYTHON, HERE / "openai_voice.py", url, secret)
+
+
 def node_client(url, secret):
     """@openai/agents-realtime in Node."""
     return process("node", HERE / "agents_node.mjs", url, secret)
