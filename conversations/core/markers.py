@@ -34,10 +34,11 @@ _FIRST_WORDS = frozenset(
     for size in range(1, len(word) + 1)
 )
 _PREFIXES = "|".join(sorted(_FIRST_WORDS))
-_TRIGGER = re.compile(
-    rf"(?P<think><think>)|(?P<unthink></think>)|(?P<marker><{{1,32}}\s?(?:{_LOOSE})|(?<![A-Za-z0-9_<])(?:{_WORD}))",
-    _FLAGS,
-)
+# An envelope under another name: nobody says brackets, a word in capitals and a colon.
+_SHOUTED = r"<{2,32}\s?(?-i:[A-Z_]{3,15})"
+_MARKER = rf"<{{1,32}}\s?(?:{_LOOSE})|{_SHOUTED}:|(?<![A-Za-z0-9_<])(?:{_WORD})"
+_TRIGGER = re.compile(rf"(?P<think><think>)|(?P<unthink></think>)|(?P<marker>{_MARKER})", _FLAGS)
+_SHOUTING = re.compile(r"<{2,32}\s?[A-Z_]{0,15}")
 _TAIL = re.compile(r"(?:<{1,32}\s?/?[A-Za-z_\s-]{0,15}|(?<![A-Za-z0-9_<])[A-Za-z_]{1,15})\Z", _FLAGS)
 _TAIL_REACH = 64
 _FIRST_WORD = re.compile(rf"(?<![A-Za-z0-9])(?:{_PREFIXES})\Z", _FLAGS)
@@ -330,6 +331,7 @@ def _tail_start(work: str, start: int) -> int:
         loose = _SEPARATORS.sub("", lower)
         grows = any(keyword.startswith(loose) for keyword in _BARE_KEYWORDS)
         grows = grows or any(tag.startswith(lower) for tag in ("think>", "/think>"))
+        grows = grows or _SHOUTING.fullmatch(tail) is not None
     return found.start() if grows else len(work)
 
 

@@ -121,6 +121,10 @@ def test_nothing_after_arguments_is_an_empty_object_case_056():
         "<<<VOCERO_MCP_CALL:NAME=get_report,ARGUMENTS= {}>>>",
         "<<<APIPILOT_CALL NAME=get_report>>>",
         "apipilot_call(get_report)",
+        "<<<VOCERO_CALL:NAME=get_report,ARGUMENTS={}>>>",
+        "<<<VOCERO_MCP:NAME=get_report,ARGUMENTS={}>>>",
+        "<<TOOL_CALL:NAME=get_report,ARGUMENTS={}>>",
+        "<<< CALL: get_report {}",
     ],
 )
 @pytest.mark.parametrize("size", [1, 4, 1_000])
@@ -148,6 +152,9 @@ def test_prose_that_quotes_the_syntax_is_no_call_and_ends_case_040():
         "<b>bold</b>",
         "i<j",
         "Vocero's < 5 % share",
+        "a << b: c",
+        "x <<< Y.",
+        "1 << BIT_COUNT_OF_A_LONG_NAME: 2",
         "<",
     ],
 )
