@@ -89,6 +89,14 @@ def test_a_truncation_goes_no_further_than_what_was_played_case_016(answering):
     assert cuts(answering) == [(f"item_of_{R}", 0, 800)]
 
 
+@pytest.mark.parametrize(("lie", "heard"), [(10**9, 1_200), (-5, 0)])
+def test_a_report_that_lies_counts_for_no_more_than_was_sent_by_then_case_016(answering, lie, heard):
+    answering.happens(e.Played(f"item_of_{R}", lie))
+    answering.sounds(R, 2_000)
+    answering.happens(e.TruncateAsked(f"item_of_{R}", 0, 3_000))
+    assert cuts(answering) == [(f"item_of_{R}", 0, heard)]
+
+
 def test_there_is_nothing_to_truncate_in_what_was_not_spoken(play):
     play.types("Hello.")
     play.responds("Hello.", "text")
