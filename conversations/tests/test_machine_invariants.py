@@ -1,6 +1,6 @@
 """All ten invariants hold, in whatever order callers, services, tools, browsers and operators act."""
 
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from conversations.tests.core_play import PROFILE, PROFILES
@@ -14,12 +14,14 @@ NIGHTLY_STEPS = 100_000
 
 def test_whatever_happens_all_ten_invariants_hold(monkeypatch):
     make_small(monkeypatch)
-    examples = NIGHTLY_STEPS // STEPS if PROFILE is PROFILES["nightly"] else EXAMPLES
+    nightly = PROFILE is PROFILES["nightly"]
     everything = settings(
         PROFILE,
-        max_examples=examples,
+        max_examples=NIGHTLY_STEPS // STEPS if nightly else EXAMPLES,
         stateful_step_count=STEPS,
         suppress_health_check=list(HealthCheck),
+        # To make a failure short takes minutes: the nightly run has them.
+        phases=[phase for phase in Phase if nightly or phase is not Phase.shrink],
         print_blob=True,
     )
     run_state_machine_as_test(CallMachine, settings=everything)
