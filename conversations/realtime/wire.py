@@ -237,7 +237,10 @@ def _call(response_id: str, item: Mapping[str, Any]) -> e.FunctionCall:
 
 def _response_created(event: dict[str, Any], frame: str) -> tuple[e.Event, ...]:
     response = event["response"]
-    return (e.ResponseStarted(str(response["id"] or ""), _with_output(event, frame, [])),)
+    if response["id"] is None:
+        # Where a service gives no ids, the first words announce an answer; elsewhere it is nonsense.
+        return ()
+    return (e.ResponseStarted(str(response["id"]), _with_output(event, frame, [])),)
 
 
 def _response_done(event: dict[str, Any], frame: str) -> tuple[e.Event, ...]:
