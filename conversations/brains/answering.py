@@ -51,6 +51,7 @@ class World:
     """What surrounds the turn: the terms, the caller as tools know them, what may be used now, the ports.
 
     `offer(methods)` raises DeclarationRefused. `settle` returns once what was written is in the database.
+    `prepare` is awaited before the brain is asked.
     """
 
     terms: Terms
@@ -58,6 +59,7 @@ class World:
     offer: Callable[[Sequence[Method]], Awaitable[Offer]]
     ports: Ports
     settle: Callable[[], Awaitable[None]]
+    prepare: Callable[[], Awaitable[object]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +145,7 @@ class Answering:
         return Ended("cancelled", code) if code == "cancelled" else self._told(code, "was stopped")
 
     async def _speak(self) -> None:
+        await self._world.prepare()
         pieces = self._brain.respond(self._session, self.ask.text)
         async with aclosing(cast("Any", pieces)):
             async for piece in pieces:

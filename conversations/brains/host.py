@@ -20,7 +20,7 @@ from conversations.bootstrap import Plan, load_plan
 from conversations.brains import apart, making
 from conversations.brains.answering import Answering, Ask, Ended, World
 from conversations.brains.live import LiveSession, Method
-from conversations.brains.turns import IN_PROCESS, Ports, Terms, Workbench
+from conversations.brains.turns import Ports, Terms, Workbench
 from conversations.core.policy import Limits
 from conversations.core.records import Record
 from conversations.core.transcript import Said
@@ -178,11 +178,13 @@ class Host:
             offer=partial(self._offer, plan, denied),
             ports=self._ports(denied),
             settle=settle,
+            # Nobody who writes first is greeted aloud; what a brain prepares there is done all the same.
+            prepare=self.greet,
         )
 
     async def _offer(self, plan: Plan, denied: Callable[[], None], methods: Sequence[Method]) -> Offer:
         """The brain's own tools, then those of the conversation."""
-        own = InProcessSource(methods, IN_PROCESS)
+        own = InProcessSource(methods)
         caller = toolbox.caller_of(plan) or NOBODY
         first = await discover([own], caller, None, Unkept(), timezone.now())
         again, self._changed = self._changed, False

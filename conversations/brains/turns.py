@@ -23,8 +23,6 @@ from tools.catalog import Offer
 from tools.contract import Caller, Tool
 from tools.naming import alias
 
-IN_PROCESS = "inprocess"
-IN_PROCESS_TIMEOUT = 170.0
 END_LIMIT = 5.0
 
 
@@ -186,11 +184,9 @@ class Workbench:
 
     def _start(self, effect: fx.RunTool) -> None:
         opened = replace(effect, opened=_brains(effect.opened))
-        entry = self._offer.entries.get(effect.name)
-        own = entry is not None and entry.source.name == IN_PROCESS
         runner = Runner(
             caller=self._caller,
-            timeout=IN_PROCESS_TIMEOUT if own else self._terms.tool_timeout,
+            timeout=self._terms.tool_timeout,
             feed=self._feed,
             commit=self._ports.commit,
             now=self._ports.now,

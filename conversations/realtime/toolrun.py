@@ -13,6 +13,7 @@ from conversations.realtime.words import FOR_MODEL
 from tools import executor
 from tools.catalog import Offer
 from tools.contract import CallContext, Caller, Progress
+from tools.sources import inprocess
 
 # As often as a page needs it; a server may tell it a thousand times a second.
 PROGRESS_EVERY = 0.25
@@ -24,7 +25,10 @@ class NotRecorded(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Runner:
-    """What running tools needs of a call. `commit` raises NotRecorded; `timeout` is in seconds."""
+    """What running tools needs of a call. `commit` raises NotRecorded.
+
+    `timeout`, in seconds, is for tools elsewhere; those in this process have their own limit.
+    """
 
     caller: Caller
     timeout: float
@@ -49,7 +53,10 @@ class Runner:
             progressed = self.now()
             self.feed(ToolProgressed(effect.call_id, progress.progress, progress.total, progress.message))
 
-        context = CallContext(self.caller, self.timeout, on_progress, on_untold)
+        entry = offer.entries.get(effect.name)
+        own = entry is not None and entry.source.name == inprocess.NAME
+        limit = inprocess.TIME_LIMIT if own else self.timeout
+        context = CallContext(self.caller, limit, on_progress, on_untold)
         try:
             async with asyncio.timeout(self.timeout):
                 await self.commit(effect.opened)

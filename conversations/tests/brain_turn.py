@@ -20,7 +20,9 @@ class BrainTurn:
         self.session = session or LiveSession("c-1", "Ada Admin")
         brain.session = self.session
         self._sources, self._ids = sources, count(1)
-        world = World(Terms("c-1", **terms), a_caller(), self._offer, self._ports(), self._settle)
+        world = World(
+            Terms("c-1", **terms), a_caller(), self._offer, self._ports(), self._settle, self._settle
+        )
         ask = Ask("turn-1", 7, text, has_sheets=has_sheets)
         self.answering = Answering(brain, self.session, ask, world)
         self._moved = asyncio.Event()

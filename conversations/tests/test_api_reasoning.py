@@ -213,3 +213,26 @@ def test_a_message_is_an_rtvi_client_message(ada):
         message(t="confirm_answer", d={}),
     ):
         assert told(ada.post(path, body)) == (400, "invalid")
+
+
+class Polite(GuideBrain):
+    greeted = 0
+
+    async def greet(self, session):
+        Polite.greeted += 1
+        assert session is self.session
+        session.dispatch(GoTo(page="start"))
+        if self.answers == [["Broken."]]:
+            raise ValueError("no greeting today")
+        return "Welcome!"
+
+
+def test_a_brain_prepares_in_greet_before_the_first_question_also_where_that_fails(ada, configure, caplog):
+    Polite.greeted = 0
+    configure(reasoning=scripted(Polite, ["Hello."]))
+    body = ask(ada).json()
+    assert (body["text"], body["actions"]) == ("Hello.", [{"command": "go_to", "payload": {"page": "start"}}])
+    configure(reasoning=scripted(Polite, ["Broken."]))
+    assert ask(ada).json()["text"] == "Broken."
+    assert "brain: greeting failed" in caplog.text
+    assert Polite.greeted == 2

@@ -11,6 +11,9 @@ from pydantic import BaseModel, ValidationError
 from tools.contract import CallContext, Caller, Tool, ToolFailure, ToolResult
 from tools.naming import alias
 
+NAME = "inprocess"
+# Such a tool may wait for a person.
+TIME_LIMIT = 170.0
 MOST_PROBLEMS = 3
 
 Method = Callable[..., Any]
@@ -107,7 +110,7 @@ class InProcessSource:
     Raises DeclarationRefused when made.
     """
 
-    def __init__(self, methods: Sequence[Method], name: str = "inprocess") -> None:
+    def __init__(self, methods: Sequence[Method], name: str = NAME) -> None:
         self.name = name
         self._tools = tuple(declared(method, name) for method in methods)
         self._methods = {method.__name__: (method, model_of(method)) for method in methods}
