@@ -1,0 +1,63 @@
+"""A brain's own tools and screen in a call for which the speech service's model thinks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
+
+from django.conf import settings
+from django.utils import timezone
+
+from conversations import toolbox
+from conversations.bootstrap import Plan
+from conversations.brains import host
+from conversations.brains.host import NOBODY
+from conversations.brains.rtvi import RTVIMessage, RTVIType
+from conversations.brains.tooled import ToolBrain
+from conversations.core.events import ConfirmAnswered
+from conversations.realtime.allowed import ClientMessage
+from tools.catalog import Offer, Unkept, discover, joined
+from tools.contract import Caller
+from tools.sources.inprocess import InProcessSource
+
+Show = Callable[[Mapping[str, Any]], object]
+
+
+class Beside:
+    """The brain of one call, as far as its tools go; `show` takes what is for the page, without waiting."""
+
+    def __init__(self, plan: Plan, brain: ToolBrain, show: Show) -> None:
+        self.caller: Caller = toolbox.caller_of(plan) or NOBODY
+        self._brain, self._show = brain, show
+        self._session = host.host_of(plan).session
+        self._session.show_on(show)
+
+    @property
+    def finish_tools(self) -> Collection[str]:
+        return self._brain.finish_tools
+
+    async def joined(self, offer: Offer) -> Offer:
+        """The brain's tools, then those of the conversation. Raises DeclarationRefused."""
+        own = InProcessSource(self._brain.tools)
+        return joined(await discover([own], self.caller, None, Unkept(), timezone.now()), offer)
+
+    def takes(self, message: ClientMessage | ConfirmAnswered) -> bool:
+        """Gives the brain a message of the app's; False for one that is the call's, or one too many."""
+        if isinstance(message, ConfirmAnswered):
+            return False
+        data = {"t": message.kind, "d": message.data}
+        told = RTVIMessage(RTVIType.CLIENT_MESSAGE, message.message_id, data)
+        return self._session.receive(self._brain, told)
+
+    def leave(self) -> None:
+        """The call is over."""
+        self._session.hide_from(self._show)
+
+
+def of(plan: Plan, show: Show) -> Beside | None:
+    """What the integrator's brain adds to this call; None where there is none, or it thinks itself."""
+    reasoning = settings.VOCERO.reasoning
+    if not reasoning.brain or reasoning.as_llm:
+        return None
+    brain = host.host_of(plan).brain
+    return Beside(plan, brain, show) if isinstance(brain, ToolBrain) else None
