@@ -8,6 +8,7 @@ from typing import Any
 
 import structlog
 from django.conf import settings
+from django.db import DatabaseError, InterfaceError
 from django.db.models import Max
 from django.utils import timezone
 
@@ -17,6 +18,8 @@ from conversations.models import BackendToken, Conversation, Turn
 from tools.contract import Caller
 
 log = structlog.get_logger(__name__)
+
+DATABASE_AWAY = (DatabaseError, InterfaceError)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
+import structlog
 from django.conf import settings
 from django.utils import timezone
 
@@ -17,8 +18,9 @@ from conversations.brains.tooled import ToolBrain
 from conversations.core.events import ConfirmAnswered
 from conversations.realtime.allowed import ClientMessage
 from tools.catalog import Offer, Unkept, discover, joined
-from tools.contract import Caller
-from tools.sources.inprocess import InProcessSource
+from tools.sources.inprocess import DeclarationRefused, InProcessSource
+
+log = structlog.get_logger(__name__)
 
 Show = Callable[[Mapping[str, Any]], object]
 
@@ -27,7 +29,7 @@ class Beside:
     """The brain of one call, as far as its tools go; `show` takes what is for the page, without waiting."""
 
     def __init__(self, plan: Plan, brain: ToolBrain, show: Show) -> None:
-        self.caller: Caller = toolbox.caller_of(plan) or NOBODY
+        self._caller = toolbox.caller_of(plan) or NOBODY
         self._brain, self._show = brain, show
         self._session = host.host_of(plan).session
         self._session.show_on(show)
@@ -37,9 +39,13 @@ class Beside:
         return self._brain.finish_tools
 
     async def joined(self, offer: Offer) -> Offer:
-        """The brain's tools, then those of the conversation. Raises DeclarationRefused."""
-        own = InProcessSource(self._brain.tools)
-        return joined(await discover([own], self.caller, None, Unkept(), timezone.now()), offer)
+        """The brain's tools, then those of the conversation; none of its own where one cannot be a tool."""
+        try:
+            own = InProcessSource(self._brain.tools)
+        except DeclarationRefused as refused:
+            log.error("brain: tools refused", reason=str(refused))
+            return offer
+        return joined(await discover([own], self._caller, None, Unkept(), timezone.now()), offer)
 
     def takes(self, message: ClientMessage | ConfirmAnswered) -> bool:
         """Gives the brain a message of the app's; False for one that is the call's, or one too many."""
@@ -61,3 +67,8 @@ def of(plan: Plan, show: Show) -> Beside | None:
         return None
     brain = host.host_of(plan).brain
     return Beside(plan, brain, show) if isinstance(brain, ToolBrain) else None
+
+
+def finish_tools(beside: Beside | None) -> frozenset[str]:
+    """The names that the brain wants to run on when the caller goes on."""
+    return frozenset() if beside is None else frozenset(beside.finish_tools)

@@ -16,7 +16,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from conversations import journal, lifecycle, toolbox
-from conversations.bootstrap import Plan, load_plan
+from conversations.bootstrap import DATABASE_AWAY, Plan, load_plan
 from conversations.brains import apart, making
 from conversations.brains.answering import Answering, Ask, Ended, World
 from conversations.brains.live import LiveSession, Method
@@ -25,7 +25,7 @@ from conversations.core.policy import Limits
 from conversations.core.records import Record
 from conversations.core.transcript import Said
 from conversations.realtime import prompt
-from conversations.realtime.relay import DATABASE_AWAY, new_id
+from conversations.realtime.naming import new_id
 from conversations.realtime.toolrun import NotRecorded
 from tools.catalog import Offer, Unkept, discover, joined
 from tools.contract import Caller

@@ -15,13 +15,12 @@ import structlog
 from channels.db import database_sync_to_async
 
 from conversations import turnstile
-from conversations.bootstrap import Plan
+from conversations.bootstrap import DATABASE_AWAY, Plan
 from conversations.brains import apart, host
 from conversations.brains.answering import Ask
 from conversations.core.events import ConfirmAnswered
 from conversations.realtime import allowed, nudges
 from conversations.realtime.allowed import ClientMessage
-from conversations.realtime.relay import DATABASE_AWAY
 
 log = structlog.get_logger(__name__)
 

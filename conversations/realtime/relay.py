@@ -12,20 +12,21 @@ from typing import Protocol
 import structlog
 from channels.db import database_sync_to_async
 from django.conf import settings
-from django.db import DatabaseError, InterfaceError
 
 from conversations import journal, lifecycle, profile, toolbox
-from conversations.bootstrap import Plan, load_plan
+from conversations.bootstrap import DATABASE_AWAY, Plan, load_plan
+from conversations.brains import beside
+from conversations.brains.beside import Beside
 from conversations.core.floor import SLOW_TOOL
 from conversations.core.policy import Limits
 from conversations.core.records import Record
 from conversations.core.transcript import Said
-from conversations.models import new_ref
 from conversations.realtime import endings, nudges, prompt, words
 from conversations.realtime.brainside import BrainSide
 from conversations.realtime.call import Call, Ports
 from conversations.realtime.connection import SpeechConnection, SpeechUnavailable, dial
 from conversations.realtime.endings import Ending
+from conversations.realtime.naming import new_id
 from conversations.realtime.session import Session
 from conversations.realtime.toolrun import NotRecorded
 from conversations.realtime.waiting import Waiting
@@ -37,7 +38,6 @@ log = structlog.get_logger(__name__)
 
 HEARTBEAT = 3.0
 EXPIRING = 60.0
-DATABASE_AWAY = (DatabaseError, InterfaceError)
 
 PROCESS = uuid.uuid4().hex[:12]
 
@@ -75,6 +75,7 @@ class Relay:
         self._seat: Seat | None = None
         self._session: Session | None = None
         self.brain = BrainSide(conversation_id)
+        self._beside: Beside | None = None
         self._early = Waiting()
         self._ending: Ending | None = None
         self._nudged = asyncio.Event()
@@ -185,6 +186,7 @@ class Relay:
         self.brain.thinks_until = plan.expires_at if thinks else 0.0
         source = None if thinks else toolbox.source_of(plan, self._tools_changed)
         background = prompt.background(await profile.text_for(plan), plan.episode_id)
+        self._beside = beside.of(plan, self.brain.pass_on)
         session = Session(self._call(plan, background), self._ports(plan, source))
         beat = asyncio.create_task(self._keep(plan, session))
         opening = asyncio.create_task(self._open(source, plan))
@@ -197,6 +199,8 @@ class Relay:
             return await session.run()
         finally:
             self.brain.stop()
+            if self._beside is not None:
+                self._beside.leave()
             beat.cancel()
             opening.cancel()
             await asyncio.wait({beat, opening})
@@ -265,14 +269,14 @@ class Relay:
             conversation_id=plan.conversation_id,
             caller=toolbox.caller_of(plan),
             caller_name=plan.caller_name,
-            plain=plan.mode == "plain",
+            plain=plan.mode == "plain" and self._beside is None,
             expires_at=datetime.fromtimestamp(plan.expires_at, UTC).isoformat(),
             selection=vocero.tool_selection,
             tool_timeout=vocero.tool_timeout,
             speech_session_max=vocero.speech_session_max * 60,
             extras=self._seat.extras if self._seat is not None else False,
             browser_tools=frozenset() if vocero.reasoning.as_llm else frozenset(plan.browser_tools),
-            finish_tools=frozenset(vocero.finish_tools),
+            finish_tools=frozenset(vocero.finish_tools) | beside.finish_tools(self._beside),
             thinks_first=vocero.thinks_first,
             confirm_tools=frozenset(vocero.confirm_tools),
             labels=vocero.tool_labels.get("en", {}),
@@ -314,7 +318,8 @@ class Relay:
                 raise NotRecorded(str(error)) from error
 
         async def offered(again: bool) -> Offer:
-            return await toolbox.offer(plan, source, again)
+            found = await toolbox.offer(plan, source, again)
+            return found if self._beside is None else await self._beside.joined(found)
 
         def unauthorized() -> None:
             # The service's own credential is nobody's login, and a bad one ends no conversation.
@@ -333,7 +338,7 @@ class Relay:
             hold=self._hold,
             ticket=self.brain.ticket,
             stop_brain=self.brain.stop,
-            to_brain=self.brain.takes,
+            to_brain=self.brain.takes if self._beside is None else self._beside.takes,
         )
 
     def _close_conversation(self, conversation_id: str, reason: str) -> None:
@@ -355,14 +360,3 @@ class Relay:
 
 
 _closing: set[asyncio.Task[None]] = set()
-
-
-def new_id(kind: str) -> str:
-    """An id of a kind: UUIDs for rows, short letters for `ref`, GA's shapes for items and events."""
-    match kind:
-        case "ref":
-            return new_ref()
-        case "item" | "event":
-            return f"{kind}_{uuid.uuid4().hex[:24]}"
-        case _:
-            return str(uuid.uuid4())

@@ -11,11 +11,13 @@ import structlog
 from channels.db import database_sync_to_async
 from django.conf import settings
 
+from conversations.bootstrap import DATABASE_AWAY
 from conversations.identity import rates
 from conversations.identity.admission import Admission, admit_socket
 from conversations.realtime import calls, endings
 from conversations.realtime.endings import Ending
-from conversations.realtime.relay import DATABASE_AWAY, Relay, new_id
+from conversations.realtime.naming import new_id
+from conversations.realtime.relay import Relay
 from conversations.realtime.waiting import Waiting
 
 log = structlog.get_logger(__name__)
