@@ -53,10 +53,7 @@ class Runner:
             progressed = self.now()
             self.feed(ToolProgressed(effect.call_id, progress.progress, progress.total, progress.message))
 
-        entry = offer.entries.get(effect.name)
-        own = entry is not None and entry.source.name == inprocess.NAME
-        limit = inprocess.TIME_LIMIT if own else self.timeout
-        context = CallContext(self.caller, limit, on_progress, on_untold)
+        context = CallContext(self.caller, self._limit(offer, effect.name), on_progress, on_untold)
         try:
             async with asyncio.timeout(self.timeout):
                 await self.commit(effect.opened)
@@ -83,3 +80,8 @@ class Runner:
         )
         if outcome.code == "unauthorized":
             self.unauthorized()
+
+    def _limit(self, offer: Offer, name: str) -> float:
+        entry = offer.entries.get(name)
+        own = entry is not None and entry.source.name == inprocess.NAME
+        return inprocess.TIME_LIMIT if own else self.timeout
