@@ -105,3 +105,35 @@ async def test_a_long_message_before_the_call_begins_is_too_large():
         await opening(call)
         call.types("a" * allowed.EARLY_FRAME_LIMIT, answer=False)
         assert (await call.running).code == 4413
+
+
+@in_virtual_time
+async def test_a_caller_who_leaves_over_an_open_sheet_leaves_no_row_and_no_line_open_case_102():
+    source = feed_source()
+    async with asking(source) as call:
+        line = await call.ready()
+        call.types(QUESTION)
+        await call.shown("ui-command")
+    assert line.closed.is_set()
+    assert source.calls == []
+    assert [one.code for one in call.closed_calls()] == ["cancelled"]
+    assert [turn.outcome for turn in call.closed_turns()] == ["cancelled"]
+
+
+@in_virtual_time
+async def test_what_another_socket_says_of_playback_and_sheets_harms_no_call_that_begins_with_it():
+    """A stale page comes back with all that it knows of the call before, in any order."""
+    async with LiveCall(MemoryService(Says(ANSWER))) as call:
+        await call.ready()
+        call.send("vocero.client.played", item_id="item_of_before", played_ms=10**9, content_index=7)
+        call.send("conversation.item.truncate", item_id="item_of_before", content_index=0, audio_end_ms=10**9)
+        call.send("conversation.item.retrieve", item_id="item_of_before")
+        answer = {"t": "confirm_answer", "d": {"nonce": "nonce of before", "answer": "yes"}}
+        call.send("client-message", label="rtvi-ai", id="1", data=answer)
+        output = {"type": "function_call_output", "call_id": "call_of_before", "output": "{}"}
+        call.send("conversation.item.create", item=output)
+        call.send("response.cancel")
+        call.types(QUESTION)
+        await call.shown("response.done")
+        assert call.text() == ANSWER
+        assert [told["error"]["code"] for told in call.shown_of("error")] == ["too_late", "forbidden_event"]
