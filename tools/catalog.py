@@ -14,7 +14,7 @@ import structlog
 
 from tools import schema, sentences
 from tools.contract import Caller, Tool, ToolFailure, ToolSource
-from tools.frozen import freeze
+from tools.frozen import freeze, shared
 from tools.naming import alias
 from tools.results import clean
 from tools.schema import Compiled, SchemaRefused
@@ -304,9 +304,11 @@ def _shown(name: str) -> str:
 
 
 def _entry(source: ToolSource, tool: Tool) -> Entry:
-    parameters = freeze(schema.declared(tool.parameters))
-    offered = replace(tool, parameters=parameters, output_schema=freeze(tool.output_schema))
-    return Entry(offered, source, schema.compiled(parameters), _output(tool))
+    declared = schema.declared(tool.parameters)
+    arguments, output = schema.compiled(declared), _output(tool)
+    promised = shared(tool.output_schema) if output is not None else freeze(tool.output_schema)
+    offered = replace(tool, parameters=shared(declared), output_schema=promised)
+    return Entry(offered, source, arguments, output)
 
 
 def _output(tool: Tool) -> Compiled | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import socket
 from collections import deque
 from collections.abc import Callable
 from typing import Protocol
@@ -28,6 +29,9 @@ SILENCE = 20.0
 MAX_FRAME = 16 * 1024 * 1024
 # Frames that are kept until somebody reads them; the service waits then.
 AHEAD = 16
+READ_BUFFER = 4 * 1024
+# What may wait in the kernel: it is read into one buffer, which grows to hold it all and never shrinks.
+RECEIVED = 256 * 1024
 
 Take = Callable[[str], None]
 
@@ -125,6 +129,9 @@ class SpeechConnection(WSListener):
 
     def on_ws_connected(self, transport: WSTransport) -> None:
         self._transport = transport
+        with contextlib.suppress(OSError):
+            peer = transport.underlying_transport.get_extra_info("socket")
+            peer.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVED)
 
     def on_ws_frame(self, transport: WSTransport, frame: WSFrame) -> None:
         kind = frame.msg_type
@@ -197,6 +204,7 @@ async def dial(url: str, api_key: str, model: str) -> SpeechConnection:
                 extra_headers=headers,
                 max_redirects=0,
                 use_aiofastnet=False,
+                read_buffer_init_size=READ_BUFFER,
             )
     except (OSError, TimeoutError, WSError) as error:
         raise SpeechUnavailable(type(error).__name__) from error

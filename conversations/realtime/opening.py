@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from conversations.realtime import prompt, wire
+from conversations.realtime import prompt, shapes, wire
 from conversations.realtime.connection import Connection, SpeechUnavailable
 from conversations.realtime.interpreter import Interpreter
 from tools.contract import Tool
@@ -112,7 +112,9 @@ async def open_session(
         selection = decide(declaration.wanted, names, confirmed)
         if selection != first:
             updated = await _declare(line, declaration, selection)
-    return Opened(selection, {**told, **(updated or {})}, told, interpreter)
+    # Without its tools and instructions, which are long, and which nobody asks it for.
+    session = shapes.fit({**told, **(updated or {})}, shapes.SESSION)
+    return Opened(selection, session, shapes.fit(told, shapes.SESSION), interpreter)
 
 
 async def _declare(line: Line, declaration: Declaration, selection: str) -> Mapping[str, Any] | None:

@@ -7,7 +7,7 @@ import pickle
 import msgspec
 import pytest
 
-from tools.frozen import freeze, thaw
+from tools.frozen import freeze, shared, thaw
 
 VALUE = {"a": [1, {"b": None}], "c": {}}
 CHANGES = {
@@ -33,6 +33,16 @@ CHANGES = {
     "inner clear": lambda value: value["a"].clear(),
     "inner pop": lambda value: value["a"].pop(),
 }
+
+
+def test_equal_values_are_one_object_that_nobody_can_change():
+    one, other = shared(VALUE), shared(json.loads(json.dumps(VALUE)))
+    assert one is other
+    assert one == freeze(VALUE)
+    assert list(one) == list(VALUE)
+    assert shared({"a": 1}) is not shared({"a": 1.0})
+    with pytest.raises(TypeError):
+        one["a"].append(1)
 
 
 @pytest.mark.parametrize("change", CHANGES)
