@@ -34,13 +34,26 @@ class _Mending:
 
     def __init__(self, inner: Any) -> None:
         self._inner = inner
+        self._list: JSONRPCResponse | None = None
 
     @property
     def last_context(self) -> Any:
         return getattr(self._inner, "last_context", None)
 
     async def receive(self) -> Item:
-        return _mended(await self._inner.receive())
+        self._let_go()
+        return self._given(await self._inner.receive())
+
+    def _given(self, item: Item) -> Item:
+        mended = _mended(item)
+        if mended is not None:
+            self._list = mended
+        return item
+
+    def _let_go(self) -> None:
+        """Whoever reads keeps the last message; a list that was taken from it is not kept with it."""
+        if self._list is not None:
+            self._list.result, self._list = {}, None
 
     async def aclose(self) -> None:
         await self._inner.aclose()
@@ -49,7 +62,8 @@ class _Mending:
         return self
 
     async def __anext__(self) -> Item:
-        return _mended(await anext(self._inner))
+        self._let_go()
+        return self._given(await anext(self._inner))
 
     async def __aenter__(self) -> Self:
         return self
@@ -60,13 +74,16 @@ class _Mending:
         await self.aclose()
 
 
-def _mended(item: Item) -> Item:
-    if isinstance(item, SessionMessage) and isinstance(item.message, JSONRPCResponse):
-        result = item.message.result
-        tools = result.get("tools")
-        if isinstance(tools, list) and "content" not in result:
-            item.message.result = result | {"tools": [_acceptable(tool) for tool in tools]}
-    return item
+def _mended(item: Item) -> JSONRPCResponse | None:
+    """The message, if it is a list of tools, with its entries mended."""
+    if not isinstance(item, SessionMessage) or not isinstance(item.message, JSONRPCResponse):
+        return None
+    result = item.message.result
+    tools = result.get("tools")
+    if not isinstance(tools, list) or "content" in result:
+        return None
+    item.message.result = result | {"tools": [_acceptable(tool) for tool in tools]}
+    return item.message
 
 
 def _acceptable(tool: Any) -> dict[str, Any]:
