@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from bench.report import Effort, Part
 from bench.servers import Stage, Target
 
-WARM, MANY = 20, 100
+WARM, MANY = 50, 200
 IDLE_LIMIT = 150
 FLOODED, FLOOD_SECONDS = 3, 12.0
 FLOOD_LIMIT = 4.0

@@ -16,7 +16,7 @@ from django.db import (
     close_old_connections,
     transaction,
 )
-from django.db.models import Max
+from django.db.models import Max, Model
 
 from conversations import storage
 from conversations.core.records import (
@@ -36,6 +36,8 @@ from conversations.models import ToolCall, Turn, UpstreamSession
 
 log = structlog.get_logger(__name__)
 
+Values = dict[str, Any]
+
 # The database is away or busy; the rows themselves may be fine.
 UNREACHABLE = (OperationalError, InterfaceError)
 # This row cannot be stored, whoever asks.
@@ -52,8 +54,7 @@ def write(records: Sequence[Record]) -> list[bool]:
     close_old_connections()
     try:
         with transaction.atomic():
-            for record in records:
-                WRITERS[type(record)](record)
+            _write_together(records)
         return [True] * len(records)
     except UNREACHABLE:
         raise
@@ -61,6 +62,18 @@ def write(records: Sequence[Record]) -> list[bool]:
         return [_write_alone(record) for record in records]
     finally:
         close_old_connections()
+
+
+def _write_together(records: Sequence[Record]) -> None:
+    """New rows first, those of a kind in one statement: none waits for a change to another."""
+    for kind, (model, values_of) in NEW.items():
+        rows = [model(**values_of(record)) for record in records if type(record) is kind]
+        if rows:
+            # One that is there already, or whose number is taken, is for `_write_alone`.
+            model._default_manager.bulk_create(rows)
+    for record in records:
+        if type(record) not in NEW:
+            WRITERS[type(record)](record)
 
 
 def _write_alone(record: Record) -> bool:
@@ -76,14 +89,20 @@ def _write_alone(record: Record) -> bool:
     return True
 
 
-def _turn_opened(record: TurnOpened) -> None:
-    values = {
+def _turn(record: TurnOpened) -> Values:
+    return {
+        "id": record.turn_id,
         "conversation_id": record.conversation_id,
+        "index": record.index,
         "origin": record.origin,
         "started_at": _moment(record.at),
     }
+
+
+def _turn_opened(record: TurnOpened) -> None:
+    values = _turn(record)
     try:
-        Turn.objects.get_or_create(id=record.turn_id, defaults={**values, "index": record.index})
+        Turn.objects.get_or_create(id=record.turn_id, defaults=values)
     except IntegrityError:
         # The call that was just superseded wrote a turn with this number after the new one had counted.
         turns = Turn.objects.filter(conversation_id=record.conversation_id)
@@ -119,8 +138,9 @@ def _turn_closed(record: TurnClosed) -> None:
     Turn.objects.filter(pk=record.turn_id, outcome=Turn.Outcome.RUNNING).update(**values)
 
 
-def _call_opened(record: CallOpened) -> None:
-    values = {
+def _call(record: CallOpened) -> Values:
+    return {
+        "id": record.call_id,
         "conversation_id": record.conversation_id,
         "turn_id": record.turn_id,
         "sequence": record.sequence,
@@ -132,7 +152,10 @@ def _call_opened(record: CallOpened) -> None:
         "generation": record.generation,
         "started_at": _moment(record.at),
     }
-    ToolCall.objects.get_or_create(id=record.call_id, defaults=values)
+
+
+def _call_opened(record: CallOpened) -> None:
+    ToolCall.objects.get_or_create(id=record.call_id, defaults=_call(record))
 
 
 def _call_approved(record: CallApproved) -> None:
@@ -154,8 +177,9 @@ def _call_closed(record: CallClosed) -> None:
     )
 
 
-def _upstream_opened(record: UpstreamOpened) -> None:
-    values = {
+def _upstream(record: UpstreamOpened) -> Values:
+    return {
+        "id": record.upstream_id,
         "conversation_id": record.conversation_id,
         "dialect": storage.text(record.dialect, 20),
         "selection": record.selection,
@@ -163,7 +187,10 @@ def _upstream_opened(record: UpstreamOpened) -> None:
         "instruction_digest": record.instruction_digest,
         "opened_at": _moment(record.at),
     }
-    UpstreamSession.objects.get_or_create(id=record.upstream_id, defaults=values)
+
+
+def _upstream_opened(record: UpstreamOpened) -> None:
+    UpstreamSession.objects.get_or_create(id=record.upstream_id, defaults=_upstream(record))
 
 
 def _upstream_recognised(record: UpstreamRecognised) -> None:
@@ -181,6 +208,12 @@ def _moment(at: float | None) -> datetime | None:
     return None if at is None else datetime.fromtimestamp(at, UTC)
 
 
+# Turns before their calls.
+NEW: Mapping[type[Record], tuple[type[Model], Callable[[Any], Values]]] = {
+    TurnOpened: (Turn, _turn),
+    UpstreamOpened: (UpstreamSession, _upstream),
+    CallOpened: (ToolCall, _call),
+}
 WRITERS: Mapping[type[Record], Callable[[Any], None]] = {
     TurnOpened: _turn_opened,
     TurnTexts: _turn_texts,
