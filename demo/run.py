@@ -19,6 +19,7 @@ from demo.children import Child, DemoFailure, Program, Stopped, end, start, wait
 
 ROOT = Path(__file__).resolve().parent.parent
 OPERATOR = "operator"
+BRAIN = "demo.brains.NotebookBrain"
 SAY = ("What is the oxygen level in cage four?", "Give me my briefing.", "List the latest reports.")
 LABELS = {
     "list_reports": "Looking through the reports",
@@ -163,6 +164,7 @@ def server_environment(
         "S2S_PROFILE_URL": f"{portal}/profile" if bridged else "",
         "S2S_SERPER_API_KEY": "any-key-will-do-for-the-stand-in",
         "S2S_SERPER_URL": f"http://127.0.0.1:{ports.search}/search",
+        "S2S_BRAIN": base.get("S2S_BRAIN") or BRAIN,
         "S2S_LLM_BASE_URL": f"http://127.0.0.1:{ports.model}/v1",
         "S2S_LLM_API_KEY": "any-key-will-do-for-the-stand-in",
         "S2S_LLM_MODEL": "demo-planner",

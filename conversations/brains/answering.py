@@ -19,7 +19,7 @@ from conversations.brains.turns import Ports, Terms, Workbench
 from conversations.brains.words import apology
 from conversations.core.events import ConfirmAnswered
 from conversations.core.records import TurnClosed, TurnOpened
-from conversations.realtime.allowed import ClientMessage
+from conversations.realtime.allowed import CONFIRM, ClientMessage
 from tools.catalog import Offer
 from tools.contract import Caller
 from tools.sources.inprocess import DeclarationRefused
@@ -101,9 +101,12 @@ class Answering:
     def receive(self, message: ClientMessage | ConfirmAnswered) -> bool:
         """A message of the app's while the turn runs; False where the brain has too many at work."""
         if isinstance(message, ConfirmAnswered):
-            if self.bench is not None:
+            if self.bench is not None and self.bench.asked(message.nonce):
                 self.bench.confirm(message)
-            return True
+                return True
+            # A sheet of the brain's own: it knows what was asked.
+            answer = {"nonce": message.nonce, "answer": "yes" if message.approved else "no"}
+            message = ClientMessage("", CONFIRM, answer)
         data = {"t": message.kind, "d": message.data}
         told = RTVIMessage(RTVIType.CLIENT_MESSAGE, message.message_id, data)
         return self._session.receive(self._brain, told)

@@ -84,6 +84,7 @@ class Workbench:
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._moved = asyncio.Event()
         self._over = False
+        self._nonces: set[str] = set()
         self.summaries: list[Summary] = []
 
     def belong_to(self, turn_id: str, index: int, picks: int = 0) -> Workbench:
@@ -130,6 +131,10 @@ class Workbench:
         return [*(picked.output or "" for picked in batch), *(FOR_MODEL["call_limit"] for _ in beyond)]
 
     # ---- what comes in
+
+    def asked(self, nonce: str) -> bool:
+        """Whether a sheet of that nonce is, or was, one of this turn's."""
+        return nonce in self._nonces
 
     def confirm(self, answer: ConfirmAnswered) -> None:
         """The caller tapped."""
@@ -228,6 +233,8 @@ class Workbench:
         self._ports.tell({"type": name, **fields})
 
     def _command(self, command: str, payload: Mapping[str, Any]) -> None:
+        if command == "open_confirm":
+            self._nonces.add(payload["nonce"])
         data = {"command": command, "payload": dict(payload)}
         command_id = self._ports.new_id("command")
         self._ports.tell({"label": LABEL, "type": RTVIType.UI_COMMAND.value, "id": command_id, "data": data})

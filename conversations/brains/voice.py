@@ -40,7 +40,6 @@ class VoiceBrain:
         self._asking = asyncio.Lock()
         self._newest = 0
         self._waits_for: set[str] = set()
-        self._sheets: set[str] = set()
 
     async def ask(self, session_id: str, words: str) -> AsyncGenerator[str, None]:
         """The brain thinks about the caller's words; where the call knows them itself, those count.
@@ -69,8 +68,6 @@ class VoiceBrain:
         """A message of the page's; False where it is for nobody here."""
         if self._answering is None or self._answering.ended is not None:
             return False
-        if isinstance(message, e.ConfirmAnswered) and message.nonce not in self._sheets:
-            return False
         return self._answering.receive(message)
 
     async def _begin(self, session_id: str, words: str) -> Answering:
@@ -83,7 +80,6 @@ class VoiceBrain:
             if turn is None:
                 raise NobodyAsks
             self._waits_for.clear()
-            self._sheets.clear()
             # What was said last is in the history only once it is written down.
             await journal.get_journal().flush()
             plan = await host.plan_of(self._call.conversation_id)
@@ -140,7 +136,6 @@ class VoiceBrain:
             self._waits_for.discard(event["call_id"])
         elif data.get("command") == "open_confirm":
             # The call waits for the tap before it begins, and ends in any case.
-            self._sheets.add(payload["nonce"])
             self._waits_for.add(payload["call_id"])
         if bool(self._waits_for) != was:
             self._call.feed(e.BrainMoved(not was))

@@ -53,7 +53,6 @@ test("a command opens a sheet with what it shows and its own end", () => {
 
 test("a command of another shape, kind or sender means nothing", () => {
   for (const payload of [{}, { nonce: 7 }, null, "text"]) assert.equal(told("open_confirm", payload), null);
-  assert.equal(told("navigate", { nonce: "n" }), null);
   assert.equal(readFrame('{"type":"ui-command","data":{"command":"open_confirm","payload":{"nonce":"n"}}}', NOW), null);
   assert.deepEqual(opening("n", { summary: "x", expires_in: "y", label: 3 }).sheet.summary, []);
   assert.equal(opening("n", { expires_in: "y" }).sheet.endsAt, NOW);

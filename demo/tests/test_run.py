@@ -139,7 +139,10 @@ def test_the_bridge_takes_the_portals_place(tmp_path):
 def test_the_demos_model_thinks_where_a_brain_does(tmp_path):
     made = run.server_environment({}, PORTS, KEPT, tmp_path, light=False)
     assert made["S2S_LLM_BASE_URL"] == "http://127.0.0.1:4004/v1"
+    assert made["S2S_BRAIN"] == "demo.brains.NotebookBrain"
     assert "demo.model" in run.model_program(PORTS).command
+    other = run.server_environment({"S2S_BRAIN": "shop.brains.Mine"}, PORTS, KEPT, tmp_path, light=False)
+    assert other["S2S_BRAIN"] == "shop.brains.Mine"
 
 
 def test_vocero_thinks_for_the_speech_service_where_that_is_asked_for(tmp_path):

@@ -112,6 +112,15 @@ export class Call {
     this.#store.dispatch({ type: "sheet.answered", nonce });
   }
 
+  /**
+   * @param {{id: string, command: string}} asked by a brain
+   * @param {import("./actions.js").Outcome} outcome
+   */
+  reportAction({ id, command }, outcome) {
+    const data = { t: "action", d: { id, command, outcome } };
+    this.#link.send({ label: "rtvi-ai", type: "client-message", id: newId(), data });
+  }
+
   /** @param {string} phone of the demo */
   async switchCaller(phone) {
     this.#closeMicrophone();

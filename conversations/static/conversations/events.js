@@ -11,6 +11,7 @@ const HARMLESS = new Set([
   "item_truncate_invalid_item_id",
   "conversation_already_has_active_response",
   "input_audio_buffer_commit_empty",
+  "no_turn",
 ]);
 
 /** @param {unknown} value */
@@ -91,14 +92,19 @@ function progress(event) {
 /**
  * A command of the server's; a page does not have to know all of them.
  * @param {Wire} data
+ * @param {string} id
  * @param {number} now ms of the page's clock
  * @returns {Happening | null}
  */
-function command({ command: name, payload: sent }, now) {
+function command({ command: name, payload: sent }, id, now) {
   const payload = sent ?? {};
   const nonce = text(payload.nonce);
+  if (name !== "close_confirm" && name !== "open_confirm") {
+    const known = payload && typeof payload === "object" && !Array.isArray(payload) ? payload : {};
+    return text(name) && id ? { type: "action.asked", id, command: name, payload: known } : null;
+  }
   if (name === "close_confirm") return { type: "sheet.closed", nonce, reason: text(payload.reason) };
-  if (name !== "open_confirm" || !nonce) return null;
+  if (!nonce) return null;
   const listed = Array.isArray(payload.summary) ? payload.summary : [];
   const summary = listed.map((/** @type {Wire} */ one) => ({ label: text(one?.label), value: text(one?.value) }));
   const endsAt = now + (number(payload.expires_in) ?? 0) * 1000;
@@ -153,7 +159,7 @@ const READERS = {
     return { type: "response.ended", response: text(id), status: text(status), reason: text(details?.reason) };
   },
   error: trouble,
-  "ui-command": (e, now) => (e.label === "rtvi-ai" && e.data ? command(e.data, now) : null),
+  "ui-command": (e, now) => (e.label === "rtvi-ai" && e.data ? command(e.data, text(e.id), now) : null),
   "vocero.conversation.ready": (e) => {
     const name = text(e.conversation?.caller?.name);
     return { type: "ready", caller: name ? { name } : null, toolsError: text(e.tools?.error) };

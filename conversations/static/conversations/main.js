@@ -11,6 +11,7 @@ import { noticeOf } from "./notice.js";
 import { WebSearch } from "./search.js";
 import { phaseOf } from "./state.js";
 import { Toolbook } from "./toolbook.js";
+import { ActionsView } from "./view/actions.js";
 import { Callers } from "./view/callers.js";
 import { Composer } from "./view/composer.js";
 import { find } from "./view/dom.js";
@@ -67,6 +68,10 @@ const composer = new Composer((text) => {
   lines.toEnd();
 });
 const sheet = new SheetView((nonce, answer) => call.confirm(nonce, answer));
+const actions = new ActionsView(
+  (asked, outcome) => call.reportAction(asked, outcome),
+  (path) => location.assign(path),
+);
 const callers = new Callers(boot, (phone) => void call.switchCaller(phone));
 
 let scheduled = false;
@@ -95,6 +100,9 @@ function renderSoon() {
 }
 
 store.watch((event) => call.react(event));
+store.watch((event) => {
+  if (event.type === "action.asked") actions.perform(event);
+});
 if (boot.mode === "apipilot") {
   const view = new ToolsView();
   const toolbook = new Toolbook(

@@ -78,6 +78,7 @@ const ENGLISH = {
   "closed.capacity": "Vocero is busy right now. It will try again by itself.",
   "closed.speech_down": "The speech service cannot be reached. What you typed is kept.",
 
+  leaving: "Vocero is about to open {path}.",
   "sheet.left": "{time} left",
   "sheet.over": "The time for this is over.",
   "search.label": "Searching the web",

@@ -121,6 +121,7 @@
  *   | {type: "sheet.opened", sheet: Sheet}
  *   | {type: "sheet.closed", nonce: string, reason: string}
  *   | {type: "sheet.answered", nonce: string}
+ *   | {type: "action.asked", id: string, command: string, payload: Record<string, unknown>}
  *   | {type: "page.called", id: string, name: string, arguments: string, at: number}
  *   | {type: "typed", id: string, text: string}
  *   | {type: "typed.sent", id: string}
