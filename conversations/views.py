@@ -49,6 +49,7 @@ def boot(request: HttpRequest) -> dict[str, Any]:
         "mode": vocero.mode,
         "realtime_path": record.REALTIME_PATH,
         "web_search": vocero.web_search,
+        "reasoning": vocero.reasoning.possible,
         "csrf_cookie": settings.CSRF_COOKIE_NAME,
     }
 

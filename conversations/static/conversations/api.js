@@ -57,20 +57,30 @@ async function errorOf(response) {
 
 /**
  * @param {string} path
+ * @param {RequestInit} options
+ * @returns {Promise<Response>} a good one
+ * @throws {ApiError}
+ */
+async function ask(path, options) {
+  /** @type {Response} */
+  let response;
+  try {
+    response = await fetch(path, { credentials: "same-origin", cache: "no-store", ...options });
+  } catch {
+    throw new ApiError("unreachable");
+  }
+  if (!response.ok) throw await errorOf(response);
+  return response;
+}
+
+/**
+ * @param {string} path
  * @param {RequestInit} [options]
  * @returns {Promise<any>} the JSON body
  * @throws {ApiError}
  */
 async function request(path, options = {}) {
-  const signal = AbortSignal.timeout(PATIENCE_MS);
-  /** @type {Response} */
-  let response;
-  try {
-    response = await fetch(path, { credentials: "same-origin", cache: "no-store", signal, ...options });
-  } catch {
-    throw new ApiError("unreachable");
-  }
-  if (!response.ok) throw await errorOf(response);
+  const response = await ask(path, { signal: AbortSignal.timeout(PATIENCE_MS), ...options });
   return response.json().catch(() => {
     throw new ApiError("unexpected", { status: response.status });
   });
@@ -121,13 +131,41 @@ export class Api {
   }
 
   /**
+   * @param {string} conversation
+   * @param {string} text
+   * @param {AbortSignal} signal
+   * @returns {Promise<ReadableStream<Uint8Array>>} the answer as server-sent events
+   * @throws {ApiError}
+   */
+  async reason(conversation, text, signal) {
+    const headers = { ...this.#headers(), "X-Vocero-Conversation": conversation, Accept: "text/event-stream" };
+    const options = { method: "POST", headers, body: JSON.stringify({ text }), signal };
+    const response = await ask("/api/reasoning", options);
+    if (!response.body) throw new ApiError("unexpected", { status: response.status });
+    return response.body;
+  }
+
+  /**
+   * @param {string} conversation
+   * @param {object} message in RTVI's envelope
+   * @returns {Promise<void>}
+   */
+  async message(conversation, message) {
+    const options = { method: "POST", headers: this.#headers(), body: JSON.stringify(message) };
+    await ask(`/api/conversations/${encodeURIComponent(conversation)}/messages`, options);
+  }
+
+  #headers() {
+    return { "Content-Type": "application/json", "X-CSRFToken": cookie(this.#csrfCookie) };
+  }
+
+  /**
    * @param {string} path
    * @param {object} body
    * @param {RequestInit} [options]
    * @returns {Promise<any>}
    */
   #post(path, body, options = {}) {
-    const headers = { "Content-Type": "application/json", "X-CSRFToken": cookie(this.#csrfCookie) };
-    return request(path, { method: "POST", headers, body: JSON.stringify(body), ...options });
+    return request(path, { method: "POST", headers: this.#headers(), body: JSON.stringify(body), ...options });
   }
 }

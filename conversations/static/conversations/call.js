@@ -15,6 +15,7 @@ import { textOf } from "./transcript.js";
  * @property {import("./audio/microphone.js").Microphone} microphone
  * @property {import("./audio/speaker.js").Speaker} speaker
  * @property {import("./search.js").WebSearch | null} [search] where this page may search the web
+ * @property {import("./writing.js").Writing | null} [writing] where typed questions need no speech service
  */
 
 /** So long after a question without any sign the page listens again; the server apologises sooner. */
@@ -36,17 +37,19 @@ export class Call {
   #microphone;
   #speaker;
   #search;
+  #writing;
   #reported = { item: "", ms: 0 };
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #quiet;
 
   /** @param {Parts} parts */
-  constructor({ store, link, microphone, speaker, search = null }) {
+  constructor({ store, link, microphone, speaker, search = null, writing = null }) {
     this.#store = store;
     this.#link = link;
     this.#microphone = microphone;
     this.#speaker = speaker;
     this.#search = search;
+    this.#writing = writing;
   }
 
   // What the person does.
@@ -191,6 +194,7 @@ export class Call {
         break;
       case "typed":
       case "stopped":
+        this.#writing?.stop();
         this.#search?.cancel();
         break;
       case "answer.sound": {
@@ -207,6 +211,10 @@ export class Call {
       case "response.ended":
         this.#speaker.end(event.response);
         if (event.reason === "turn_detected") void this.#interrupt();
+        break;
+      case "link.written":
+        void this.#hangUp();
+        this.#deliver();
         break;
       case "ready":
         this.#search?.declare();
@@ -250,6 +258,10 @@ export class Call {
   /** Sends what waits, in the order in which it was typed. */
   #deliver() {
     for (const line of this.#store.model.lines) {
+      if (line.delivery === "waiting" && this.#store.model.call.link === "written") {
+        void this.#writing?.ask(line.id, textOf(line));
+        return;
+      }
       if (line.delivery !== "waiting" || this.#store.model.call.link !== "open") continue;
       const content = [{ type: "input_text", text: textOf(line) }];
       const item = { id: line.id, type: "message", role: "user", content };
@@ -271,6 +283,7 @@ export class Call {
     if (call.link === "ended" && problem?.code === "taken_over") void this.#link.reconnect();
     else if (call.link === "ended") void this.#link.start();
     else if (call.link === "failed") void this.#link.reconnect();
+    else if (call.link === "written" && call.microphone === "asking") void this.#link.reconnect();
     else if (call.link === "reconnecting") this.#link.hurry();
   }
 

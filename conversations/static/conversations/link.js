@@ -42,6 +42,8 @@ export class Link {
   #api;
   #path;
   #emit;
+  #writes;
+  #written = false;
   #attempt = 0;
   #bootstraps = 0;
   #lost = 0;
@@ -62,8 +64,10 @@ export class Link {
    * @param {import("./api.js").Api} api
    * @param {string} path of the socket
    * @param {(event: Happening) => void} emit
+   * @param {boolean} [writes] whether questions can be asked without a speech service
    */
-  constructor(api, path, emit) {
+  constructor(api, path, emit, writes = false) {
+    this.#writes = writes;
     this.#api = api;
     this.#path = path;
     this.#emit = emit;
@@ -123,11 +127,29 @@ export class Link {
    * @returns {boolean} false when it did not leave
    */
   send(event) {
+    const message = this.#written && event.type === "client-message";
+    if (message) this.#api.message(/** @type {string} */ (this.#conversation), event).catch(() => {});
+    if (message) return true;
     return this.#socket?.send(event) ?? false;
+  }
+
+  /**
+   * @param {string} text
+   * @param {AbortSignal} signal
+   * @returns {Promise<ReadableStream<Uint8Array>>} the answer to a typed question
+   */
+  reason(text, signal) {
+    return this.#api.reason(/** @type {string} */ (this.#conversation), text, signal);
+  }
+
+  #write() {
+    this.#written = true;
+    this.#emit({ type: "link.written" });
   }
 
   /** @returns {number} the number of the attempt that begins now */
   #drop() {
+    this.#written = false;
     this.#socket?.close();
     this.#socket = null;
     this.#held = null;
@@ -203,6 +225,7 @@ export class Link {
     this.#held = null;
     const plan = planFor(closeCode, this.#told);
     if (plan.act === "end") this.#end("link.ended", plan.code);
+    else if (plan.act === "fail" && plan.code === "speech_down" && this.#writes) this.#write();
     else if (plan.act === "fail") this.#end("link.failed", plan.code);
     else if (plan.act === "wait") this.#later(mine, plan.code, plan.ms, () => this.reconnect());
     else if (plan.act === "reconnect") {

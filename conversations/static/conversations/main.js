@@ -20,6 +20,7 @@ import { Orb } from "./view/orb.js";
 import { SheetView } from "./view/sheet.js";
 import { Stage } from "./view/stage.js";
 import { ToolsView } from "./view/tools.js";
+import { Writing } from "./writing.js";
 
 const TICK_MS = 500;
 
@@ -29,7 +30,7 @@ cleanAddress();
 const store = new Store();
 const orb = new Orb(find("ring", HTMLCanvasElement));
 const api = new Api(boot.csrf_cookie);
-const link = new Link(api, boot.realtime_path, (event) => store.dispatch(event));
+const link = new Link(api, boot.realtime_path, (event) => store.dispatch(event), boot.reasoning);
 const microphone = new Microphone(boot.worklets.capture, {
   onFrame(samples, level) {
     orb.level("in", level);
@@ -53,7 +54,11 @@ const search = new WebSearch({
   send: (event) => link.send(event),
   emit: (event) => store.dispatch(event),
 });
-const call = new Call({ store, link, microphone, speaker, search: boot.web_search ? search : null });
+const writing = new Writing({
+  ask: (text, signal) => link.reason(text, signal),
+  emit: (event) => store.dispatch(event),
+});
+const call = new Call({ store, link, microphone, speaker, search: boot.web_search ? search : null, writing });
 
 const stage = new Stage({
   pressMicrophone: () => void call.pressMicrophone(),

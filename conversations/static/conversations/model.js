@@ -57,6 +57,7 @@ const CHANGES = {
   "link.starting": (model, { newCaller }) => ({ ...RECOVERED, caller: newCaller ? "" : model.caller }),
   "link.ready": () => ({ ...RECOVERED, speechRetryAt: null }),
   "link.lost": (_model, { code, retryAt }) => ({ problem: { code, ref: "", retryAt }, speechRetryAt: null }),
+  "link.written": () => ({ problem: null, speechRetryAt: null, endsAt: null, trouble: null }),
   "link.failed": (_model, { problem }) => ({ problem, speechRetryAt: null, endsAt: null }),
   "link.ended": (_model, { problem }) => ({ problem, speechRetryAt: null, endsAt: null }),
   "conversation.begun": (model, { conversation, sameCaller }) => ({

@@ -49,6 +49,9 @@ function aboutLink({ call, problem }) {
 export function noticeOf(model) {
   const link = aboutLink(model);
   if (link) return link;
+  if (model.call.link === "written" && !model.trouble) {
+    return notice("speech.written", { tone: "calm", deed: "reconnect", label: "deed.retry" });
+  }
   if (model.speechRetryAt !== null) return notice("speech.lost", { tone: "calm", until: model.speechRetryAt });
   if (model.microphoneProblem) {
     const again = model.microphoneProblem !== "insecure" && model.microphoneProblem !== "unsupported";

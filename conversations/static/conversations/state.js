@@ -2,7 +2,7 @@
 
 /**
  * @typedef {import("./types.js").Happening} Happening
- * @typedef {"starting" | "connecting" | "open" | "reconnecting" | "ended" | "failed"} Link
+ * @typedef {"starting" | "connecting" | "open" | "written" | "reconnecting" | "ended" | "failed"} Link
  * @typedef {"off" | "asking" | "on" | "muted"} MicrophoneState
  * @typedef {"connecting" | "ready" | "awaiting_microphone" | "listening" | "hearing" | "thinking" | "speaking"
  *   | "muted" | "reconnecting" | "ended" | "error"} Phase
@@ -26,6 +26,7 @@ const LINK = /** @type {Record<Link, Record<string, Link>>} */ ({
   starting: { "link.connecting": "connecting", "link.lost": "reconnecting", "link.failed": "failed" },
   connecting: {
     "link.starting": "starting",
+    "link.written": "written",
     "link.ready": "open",
     "link.lost": "reconnecting",
     "link.failed": "failed",
@@ -33,16 +34,21 @@ const LINK = /** @type {Record<Link, Record<string, Link>>} */ ({
   },
   open: {
     "link.starting": "starting",
+    "link.written": "written",
     "link.lost": "reconnecting",
     "link.failed": "failed",
     "link.ended": "ended",
   },
   reconnecting: {
     "link.starting": "starting",
+    "link.connecting": "connecting",
+    "link.written": "written",
     "link.ready": "open",
     "link.failed": "failed",
     "link.ended": "ended",
   },
+  // Without a speech service: what is typed is asked and answered over HTTP.
+  written: { "link.starting": "starting", "link.connecting": "connecting", "link.failed": "failed" },
   ended: { "link.starting": "starting", "link.connecting": "connecting" },
   failed: { "link.starting": "starting", "link.connecting": "connecting" },
 });
@@ -101,6 +107,7 @@ const TURN = {
   stopped: () => ({ awaiting: false, responses: [], tools: [] }),
   "link.quiet": () => ({ awaiting: false }),
   "link.lost": forget,
+  "link.written": forget,
   "link.ended": forget,
   "link.failed": forget,
   "link.starting": forget,

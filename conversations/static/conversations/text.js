@@ -90,6 +90,7 @@ const ENGLISH = {
   "trouble.history": "Earlier lines of this conversation could not be loaded.",
   "trouble.tools": "The data cannot be reached at the moment, so answers may be missing.",
   "speech.lost": "The speech service was lost. Vocero connects again by itself.",
+  "speech.written": "The speech service cannot be reached. Type your questions; the answers come in writing.",
   "sound.blocked": "The browser holds the sound back until you press something.",
   "conversation.expiring": "The time for this conversation is almost over.",
   "conversation.ends_in": "It ends in {time}.",

@@ -12,6 +12,7 @@
  * @property {string} mode where the tools live: `mcp`, `apipilot` or `plain`
  * @property {string} realtime_path
  * @property {boolean} web_search whether this page may search the web
+ * @property {boolean} reasoning whether typed questions are answered without a speech service
  * @property {string} csrf_cookie
  */
 
@@ -86,6 +87,7 @@
  *   | {type: "link.ready"}
  *   | {type: "link.quiet"}
  *   | {type: "link.lost", retryAt: number, code: string}
+ *   | {type: "link.written"}
  *   | {type: "link.failed", problem: Problem}
  *   | {type: "link.ended", problem: Problem}
  *   | {type: "conversation.begun", conversation: Conversation, sameCaller: boolean}

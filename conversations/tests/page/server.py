@@ -38,13 +38,15 @@ BOOT = {
     "mode": "mcp",
     "realtime_path": "/v1/realtime",
     "web_search": False,
+    "reasoning": False,
     "csrf_cookie": "csrftoken",
 }
 POLICY = "; ".join(f"{name} {' '.join(sources)}" for name, sources in PAGES.items())
 
 
 class PageServer:
-    """What the page is told over HTTP; `answers` to the next bootstraps are (status, body, headers)."""
+    """What the page is told over HTTP; `answers` to the next bootstraps are
+    (status, body, headers), `reasoning` are the events of the next answers over HTTP."""
 
     def __init__(self):
         self.boot = dict(BOOT)
@@ -52,6 +54,9 @@ class PageServer:
         self.turns = []
         self.tools = []
         self.answers = []
+        self.reasoning = []
+        self.questions = []
+        self.messages = []
         self.bootstraps = []
         self.requests = []
         handler = functools.partial(_Handler, self)
@@ -98,6 +103,15 @@ class _Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         if self.headers.get("X-CSRFToken") != "csrf-of-the-page":
             self.json(403, {"code": "csrf_failed"})
+            return
+        if self.path == "/api/reasoning":
+            self.page.questions.append((self.headers.get("X-Vocero-Conversation"), body["text"]))
+            events = "".join(f"data: {json.dumps(event)}\n\n" for event in self.page.reasoning.pop(0))
+            self.answer(200, events.encode(), "text/event-stream")
+            return
+        if self.path.endswith("/messages"):
+            self.page.messages.append(body)
+            self.answer(202, b"", "application/json")
             return
         self.page.bootstraps.append(body)
         planned = self.page.answers.pop(0) if self.page.answers else (201, self.page.conversation, {})

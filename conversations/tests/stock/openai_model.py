@@ -1,7 +1,7 @@
 """The stock openai package asks Vocero as a speech service asks its language model; it prints what it gets.
 
-`python openai_model.py BASE_URL KEY`, with one JSON object on standard input: `instructions`, `words`, whether
-it is to `stream`, and `leave`, a text after which it hangs up. The answer is one JSON object.
+`python openai_model.py BASE_URL KEY`, with one JSON object on standard input: `instructions`, `words`,
+`stream`, and `leave`, a text after which it hangs up.
 """
 
 import json
