@@ -24,7 +24,7 @@ _OLD_DRAFTS = ("draft-03", "draft-04", "draft-06", "draft-07")
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """What a model API can read. `nullable` says null by that keyword instead of by type.
+    """What a model API can read. With `one_type` a part has one type: null, too, is a choice beside it.
 
     `keywords` pass as they are; `formats` are those of `format` that it knows; with `only_strings` an `enum`
     may hold nothing else, and what is required must be described.
@@ -32,7 +32,7 @@ class Dialect:
 
     keywords: frozenset[str]
     formats: frozenset[str]
-    nullable: bool = False
+    one_type: bool = False
     only_strings: bool = False
 
 
@@ -41,13 +41,8 @@ _SIZES = frozenset({"minItems", "maxItems", "minLength", "maxLength", "minimum",
 GEMINI = Dialect(
     keywords=frozenset({"description", *_SIZES}),
     formats=frozenset({"date-time", "enum", "float", "double", "int32", "int64"}),
-    nullable=True,
+    one_type=True,
     only_strings=True,
-)
-# The same API's field for JSON Schema, and its interactions.
-GEMINI_JSON = Dialect(
-    keywords=frozenset({"title", "description", "default", *_SIZES}),
-    formats=frozenset({"date-time", "date", "time", "enum", "float", "double", "int32", "int64"}),
 )
 # Servers with the chat-completions interface that compile a schema into a grammar.
 COMPILED = Dialect(
@@ -176,7 +171,7 @@ class _Translation:
         kinds = list(dict.fromkeys(_type_of(value) for value in spoken))
         told = _annotations(self._plain(schema))
         if not self._dialect.only_strings or (kinds == ["string"] and "" not in spoken):
-            told["enum"] = spoken if self._dialect.nullable else fitting
+            told["enum"] = spoken if self._dialect.one_type else fitting
         else:
             words = ", ".join(json.dumps(value, ensure_ascii=False) for value in spoken)[:400]
             told["description"] = " ".join(filter(None, [told.get("description"), f"One of: {words}."]))
@@ -195,7 +190,7 @@ class _Translation:
     def _joined(
         self, told: dict[str, Any], union: list[dict[str, Any]], types: list[str], empty: bool
     ) -> dict[str, Any] | Any:
-        """A union in this dialect: null is no choice of its own where a keyword says it."""
+        """A union, without the choices that the type beside it rules out."""
         if types:
             union = [
                 one
@@ -205,15 +200,7 @@ class _Translation:
         if not union:
             return False
         notes = _annotations(told)
-        spoken = [one for one in union if one.get("type") != "null"]
-        if not self._dialect.nullable:
-            return {**notes, "anyOf": union} if len(union) > 1 else {**union[0], **notes}
-        has_null = len(spoken) < len(union)
-        if not spoken:
-            return {**notes, "type": "null"}
-        if has_null:
-            spoken = [{**one, "nullable": True} for one in spoken]
-        return {**spoken[0], **notes} if len(spoken) == 1 else {**notes, "anyOf": spoken}
+        return {**notes, "anyOf": union} if len(union) > 1 else {**union[0], **notes}
 
     def _fields(self, schema: Mapping[str, Any], depth: int) -> dict[str, Any] | Any:
         given = schema.get("properties")
@@ -236,14 +223,12 @@ class _Translation:
         """With its type; several are several choices where the dialect knows one at a time."""
         if not types:
             return {**told, "type": "null"} if empty else told
-        if not self._dialect.nullable:
-            names = [*types, "null"] if empty else types
-            return {"type": names[0] if len(names) == 1 else names, **told}
-        null = {"nullable": True} if empty else {}
-        if len(types) == 1:
-            return {"type": types[0], **told, **null}
-        choices = [{"type": name, **_about(told, name), **null} for name in types]
-        return {**_annotations(told), "anyOf": choices}
+        names = [*types, "null"] if empty else types
+        if len(names) == 1:
+            return {"type": names[0], **told}
+        if not self._dialect.one_type:
+            return {"type": names, **told}
+        return {**_annotations(told), "anyOf": [{"type": name, **_about(told, name)} for name in names]}
 
 
 _NOTES = frozenset({"title", "description", "default", "examples"})

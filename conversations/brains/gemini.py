@@ -22,7 +22,7 @@ from conversations.brains.loop import Delta, Hop, ModelFailed, ModelRequest, Pic
 from conversations.brains.pieces import grouped
 from conversations.brains.tooled import ToolBrain
 from tools.naming import alias
-from tools.translation import GEMINI_JSON
+from tools.translation import GEMINI
 
 SECONDS = 60.0
 _ROLES: Mapping[str, str] = {"caller": "user", "assistant": "model"}
@@ -81,7 +81,7 @@ class GeminiBrain(ToolBrain):
             types.FunctionDeclaration(
                 name=tool.name, description=tool.description, parameters_json_schema=parameters
             )
-            for tool, parameters in declared.told(request.tools, GEMINI_JSON)
+            for tool, parameters in declared.told(request.tools, GEMINI)
         ]
         mode = types.FunctionCallingConfigMode(request.tool_choice.upper())
         choice = types.ToolConfig(function_calling_config=types.FunctionCallingConfig(mode=mode))

@@ -16,7 +16,7 @@ from conversations.brains.loop import Delta, Hop, ModelFailed, ModelRequest, Pic
 from conversations.brains.pieces import grouped
 from conversations.brains.tooled import ToolBrain
 from tools.naming import alias
-from tools.translation import GEMINI_JSON
+from tools.translation import GEMINI
 
 try:
     from google.genai import _interactions_errors as errors
@@ -74,7 +74,7 @@ class GeminiInteractionsBrain(ToolBrain):
             yield picked
 
     def _body(self, request: ModelRequest) -> dict[str, Any]:
-        tools = [_function(*one) for one in declared.told(request.tools, GEMINI_JSON)]
+        tools = [_function(*one) for one in declared.told(request.tools, GEMINI)]
         config: dict[str, Any] = {"tool_choice": request.tool_choice} if tools else {}
         if self.max_output_tokens:
             config["max_output_tokens"] = self.max_output_tokens

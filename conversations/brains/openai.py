@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncGenerator, Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
 import httpx2
@@ -14,6 +15,7 @@ from conversations.brains.asking import ModelBusy, patiently, refused
 from conversations.brains.loop import Delta, Hop, ModelFailed, ModelRequest, Picked, TextDelta
 from conversations.brains.pieces import Calls
 from conversations.brains.tooled import ToolBrain
+from conversations.core.transcript import Said
 from tools.contract import Tool
 from tools.naming import alias
 from tools.translation import Dialect
@@ -129,8 +131,9 @@ def _function(tool: Tool, parameters: Mapping[str, Any] | None) -> dict[str, Any
 
 def _messages(request: ModelRequest) -> list[dict[str, Any]]:
     messages = [_message("system", request.instructions)] if request.instructions else []
-    messages += [_message(_ROLES[said.role], said.text) for said in request.history]
-    messages.append(_message("user", request.text))
+    # Where nobody answered, the caller speaks twice, and templates of local models insist on taking turns.
+    spoken = groupby([*request.history, Said("caller", request.text)], key=lambda said: said.role)
+    messages += [_message(_ROLES[role], "\n".join(one.text for one in said)) for role, said in spoken]
     used: set[str] = set()
     for hop in request.hops:
         messages += _hop(hop, used)

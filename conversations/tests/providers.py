@@ -6,6 +6,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from google.genai import Client
+from openai import AsyncOpenAI
+
 from conversations.brains import OpenAIBrain, gemini, openai
 from conversations.brains.gemini import GeminiBrain
 from conversations.brains.gemini_interactions import GeminiInteractionsBrain
@@ -30,6 +33,14 @@ KINDS = {
     "openai": (OpenAIBrain, FakeOpenAI, chat),
     "gemini": (GeminiBrain, FakeGemini, google),
     "interactions": (GeminiInteractionsBrain, FakeInteractions, google),
+}
+
+
+# Clients as integrators make them, with the limits that their packages come with.
+STOCK = {
+    "openai": lambda url: AsyncOpenAI(base_url=f"{url}/v1", api_key=KEY),
+    "gemini": lambda url: Client(api_key=KEY, http_options={"base_url": url}),
+    "interactions": lambda url: Client(api_key=KEY, http_options={"base_url": url}),
 }
 
 
@@ -82,11 +93,17 @@ async def provider_of(name):
 async def provider_at(name, url, **limits):
     """The adapter with whatever is at that address."""
     adapter, _, client = KINDS[name]
-    one = Provider(name, adapter, url, client(url, **limits))
-    try:
+    async with with_client(Provider(name, adapter, url, None), client(url, **limits)) as one:
         yield one
+
+
+@contextlib.asynccontextmanager
+async def with_client(provider, client):
+    """The same adapter and model, asked by another client."""
+    try:
+        yield replace(provider, client=client)
     finally:
-        await close(one.client)
+        await close(client)
 
 
 async def close(client):

@@ -7,6 +7,7 @@ import pytest_asyncio
 
 from conversations.brains import OpenAIBrain
 from conversations.brains.loop import Hop
+from conversations.core.transcript import Said
 from conversations.tests.fake_models import CUT, Calls, Wire, calls, says
 from conversations.tests.fake_openai import chunk, piece
 from conversations.tests.providers import asking, picks, provider_of, words
@@ -207,6 +208,19 @@ async def test_what_a_server_wants_back_with_its_call_goes_back(provider):
     await provider.answer(asking(tools=[LOOK], hops=(Hop("Wait.", picks(answer), ("seen",)),)))
     (back,) = [one for one in provider.fake.last.body["messages"] if one.get("tool_calls")]
     assert back["tool_calls"][0]["extra_content"] == {"google": {"thought_signature": "sig-0"}}
+
+
+async def test_a_call_without_words_goes_back_with_a_content_of_null_case_150(provider):
+    provider.fake.script(calls("look", {"id": 1}), says("Done."))
+    answer = await provider.answer(asking(tools=[LOOK]))
+    await provider.answer(asking(tools=[LOOK], hops=(Hop("", picks(answer), ("seen",)),)))
+    (back,) = [one for one in provider.fake.last.body["messages"] if one.get("tool_calls")]
+    assert back["content"] is None
+
+
+async def test_a_caller_whom_nobody_answered_speaks_once_to_models_that_insist_on_turns(provider):
+    await provider.answer(asking(history=[Said("caller", "Hello?")]))
+    assert provider.fake.last.said == [("user", "Hello?\nWhat is new?")]
 
 
 async def test_a_name_that_the_model_made_up_goes_back_as_one_that_is_allowed(provider):

@@ -22,7 +22,17 @@ from conversations.tests.fake_models import (
     calls,
     says,
 )
-from conversations.tests.providers import KEY, KINDS, asking, picks, provider_at, provider_of, words
+from conversations.tests.providers import (
+    KEY,
+    KINDS,
+    STOCK,
+    asking,
+    picks,
+    provider_at,
+    provider_of,
+    with_client,
+    words,
+)
 from tools.contract import Tool
 from tools.translation import COMPILED
 
@@ -182,6 +192,13 @@ async def test_a_model_that_stays_busy_is_asked_twice_in_all_case_147(provider):
     provider.fake.script(Fails(503))
     said, failed = await provider.failure()
     assert (said, failed.code, len(provider.fake.asked)) == ("", "model_unavailable", 2)
+
+
+async def test_a_client_with_retries_of_its_own_is_asked_twice_in_all_case_147(provider):
+    provider.fake.script(Fails(503, {"retry-after": "0"}))
+    async with with_client(provider, STOCK[provider.name](provider.url)) as stock:
+        _, failed = await stock.failure()
+    assert (failed.code, len(provider.fake.asked)) == ("model_unavailable", 2)
 
 
 async def test_nobody_waits_for_a_model_that_asks_for_minutes_case_147(provider):
