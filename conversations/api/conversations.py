@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from asgiref.sync import sync_to_async
@@ -118,6 +119,13 @@ def address(request: HttpRequest) -> str:
     """The client's address, as far as it can be trusted."""
     forwarded = request.headers.get("X-Forwarded-For")
     return rates.address_of(forwarded, request.META.get("REMOTE_ADDR") or "", settings.VOCERO.trusted_proxies)
+
+
+async def limit(scope: str, who: str, most: int, detail: str) -> None:
+    """Counts one attempt; a Problem with `detail` where there were `most` in this minute already."""
+    wait = await sync_to_async(rates.retry_after)(scope, who, most, time.time())
+    if wait is not None:
+        raise Problem("rate_limited", detail, retry_after=wait)
 
 
 def language(request: HttpRequest) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing
 from typing import Any
@@ -17,12 +16,12 @@ from ninja.responses import Status
 
 from conversations import lifecycle
 from conversations.api import problems
-from conversations.api.conversations import OWNER, language, owned
+from conversations.api.conversations import OWNER, language, limit, owned
 from conversations.api.problems import Problem
 from conversations.api.schemas import MessageIn, ProblemOut, QuestionIn, TurnAnswerOut
 from conversations.brains import over_http
 from conversations.brains.over_http import HttpTurn, NotBegun, Question
-from conversations.identity import admission, rates
+from conversations.identity import admission
 from conversations.models import Conversation
 
 router = Router(tags=["reasoning"])
@@ -44,7 +43,8 @@ async def reason(request: HttpRequest, body: QuestionIn) -> HttpResponseBase:
     if not settings.VOCERO.reasoning.possible:
         raise Problem("reasoning_disabled")
     conversation_id = await sync_to_async(_open_conversation)(request)
-    await _limit(conversation_id)
+    most = settings.VOCERO.rate_reasoning
+    await limit("reasoning", conversation_id, most, "Too many questions. Try again in a moment.")
     whole = _wants_json(request)
     question = Question(conversation_id, body.text, language(request), has_sheets=not whole)
     try:
@@ -133,10 +133,3 @@ def _open_conversation(request: HttpRequest) -> str:
     if lifecycle.close_when_due(conversation):
         raise Problem("conversation_closed", "This conversation has ended. Start one first.")
     return str(conversation.pk)
-
-
-async def _limit(who: str) -> None:
-    limit = settings.VOCERO.rate_reasoning
-    wait = await sync_to_async(rates.retry_after)("reasoning", who, limit, time.time())
-    if wait is not None:
-        raise Problem("rate_limited", "Too many questions. Try again in a moment.", retry_after=wait)

@@ -13,10 +13,10 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Router
 
 from conversations import lifecycle, toolbox
-from conversations.api.conversations import OWNER, address
+from conversations.api.conversations import OWNER, address, limit
 from conversations.api.problems import Problem
 from conversations.api.schemas import ProblemOut, SearchIn, SearchOut
-from conversations.identity import admission, rates
+from conversations.identity import admission
 from conversations.identity.admission import COOKIE, Visitor
 from tools.sources.web_search import Found, Provider, SearchFailed
 from tools.sources.web_search import search as ask
@@ -41,7 +41,8 @@ async def search(request: HttpRequest, body: SearchIn, response: HttpResponse) -
     visitor: Visitor = request.auth  # type: ignore[attr-defined]
     conversation_id = await sync_to_async(_open_conversation)(visitor)
     for who in (conversation_id, address(request)):
-        await _limit(who)
+        most = settings.VOCERO.rate_search
+        await limit("search", who, most, "Too many searches. Try again in a moment.")
     found = await _found(conversation_id, body.query)
     response["Cache-Control"] = "no-store"
     return {"results": found}
@@ -56,13 +57,6 @@ def _open_conversation(visitor: Visitor) -> str:
     if conversation is None or lifecycle.close_when_due(conversation):
         raise Problem("conversation_closed")
     return str(conversation.pk)
-
-
-async def _limit(who: str) -> None:
-    limit = settings.VOCERO.rate_search
-    wait = await sync_to_async(rates.retry_after)("search", who, limit, time.time())
-    if wait is not None:
-        raise Problem("rate_limited", "Too many searches. Try again in a moment.", retry_after=wait)
 
 
 async def _found(conversation_id: str, query: str) -> list[Found]:
