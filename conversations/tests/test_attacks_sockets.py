@@ -7,6 +7,7 @@ from contextlib import AsyncExitStack
 import pytest
 
 from conversations.models import Conversation
+from conversations.realtime import consumers
 from conversations.tests import stored
 from conversations.tests.serving import ROOT
 from conversations.tests.speech_events import Says
@@ -78,6 +79,13 @@ async def test_a_socket_that_is_not_let_in_leaves_a_line_for_the_operator_case_1
     (line,) = [record.msg for record in caplog.records if "socket.refused" in str(record.msg)]
     assert (line["code"], len(line["conversation"])) == (4404, 64)
     assert ada.cookie not in str(line)
+
+
+def test_a_header_that_comes_twice_hides_none_of_its_values_case_184():
+    """The pinned servers refuse two origins themselves; another may hand them both on."""
+    twice = [(b"Origin", b"https://evil.example"), (b"origin", b"https://app.test"), (b"cookie", b"a=1")]
+    read = consumers._headers({"headers": [*twice, (b"cookie", b"b=2")]})
+    assert read == {"origin": "https://evil.example, https://app.test", "cookie": "a=1; b=2"}
 
 
 @pytest.mark.parametrize("server", ["daphne", "autobahn", "uvicorn", "websockets"])
