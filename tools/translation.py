@@ -6,6 +6,7 @@ What a dialect cannot say is left out of what the model reads; the call is still
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,8 @@ from tools.unfolding import References
 DEEPEST = 12
 # A translation has at most so many parts: references that fan out are cut off by then.
 MOST_PARTS = 4_000
+# What refers to itself is told so many times inside itself, then by its type alone.
+MOST_INSIDE = 3
 # A schema without a type is read as its keywords suggest.
 _SUGGESTS = {"properties": "object", "required": "object", "items": "array"}
 _OLD_DRAFTS = ("draft-03", "draft-04", "draft-06", "draft-07")
@@ -79,6 +82,7 @@ class _Translation:
         # In the old drafts a reference stands alone, whatever is written beside it.
         self._alone = any(draft in str(root.get("$schema", "")) for draft in _OLD_DRAFTS)
         self._parts = 0
+        self._inside: Counter[str] = Counter()
 
     def of(self, schema: Any, depth: int) -> dict[str, Any] | Any:
         """A part of the schema; at depth 0 only its type is left."""
@@ -87,12 +91,18 @@ class _Translation:
             return False if schema is False else {}
         if self._parts > MOST_PARTS:
             return {}
-        whole = self._gathered(schema, depth)
+        whole = self._gathered(schema)
         if whole is False:
             return False
-        return self._told(whole, depth)
+        references = _references(schema)
+        if any(self._inside[one] >= MOST_INSIDE for one in references):
+            depth = 0
+        self._inside.update(references)
+        told = self._told(whole, depth)
+        self._inside.subtract(references)
+        return told
 
-    def _gathered(self, schema: Mapping[str, Any], depth: int) -> Mapping[str, Any] | Any:
+    def _gathered(self, schema: Mapping[str, Any]) -> Mapping[str, Any] | Any:
         """The schema with what it refers to and all of `allOf` in one; of two the first counts."""
         seen: list[Mapping[str, Any]] = []
         waiting: list[Any] = [schema]
@@ -138,7 +148,7 @@ class _Translation:
         if union and (not types or not _has_structure(schema)):
             return self._joined(told, union, types, empty)
         if "object" in types:
-            fields = self._fields(schema, depth)
+            fields = self._fields(self._with_choices(schema), depth)
             types = [name for name in types if fields is not False or name != "object"]
             told |= fields or {}
         if "array" in types:
@@ -202,10 +212,20 @@ class _Translation:
         notes = _annotations(told)
         return {**notes, "anyOf": union} if len(union) > 1 else {**union[0], **notes}
 
+    def _with_choices(self, schema: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The object with the properties that its choices add, each as open as all of them together."""
+        given = schema.get("anyOf") or schema.get("oneOf")
+        if not isinstance(given, list):
+            return schema
+        choices = [self._gathered(one) if isinstance(one, Mapping) else one for one in given]
+        fitting = [one if isinstance(one, Mapping) else {} for one in choices if one is not False]
+        objects = [one for one in fitting if "object" in (_types(one)[0] or ["object"])]
+        names = dict.fromkeys(name for one in objects for name in _properties(one))
+        added = {name: _chosen_property(name, objects) for name in names}
+        return {**schema, "properties": {**added, **_properties(schema)}}
+
     def _fields(self, schema: Mapping[str, Any], depth: int) -> dict[str, Any] | Any:
-        given = schema.get("properties")
-        properties = given if isinstance(given, Mapping) else {}
-        told = {name: self.of(one, depth - 1) for name, one in properties.items()}
+        told = {name: self.of(one, depth - 1) for name, one in _properties(schema).items()}
         required = [name for name in schema.get("required") or () if isinstance(name, str)]
         if any(told.get(name) is False for name in required):
             return False
@@ -224,15 +244,21 @@ class _Translation:
         if not types:
             return {**told, "type": "null"} if empty else told
         names = [*types, "null"] if empty else types
-        if len(names) == 1:
-            return {"type": names[0], **told}
         if not self._dialect.one_type:
-            return {"type": names, **told}
-        return {**_annotations(told), "anyOf": [{"type": name, **_about(told, name)} for name in names]}
+            return {"type": names[0] if len(names) == 1 else names, **told}
+        if len(names) == 1:
+            return {"type": names[0], **_formatted(told, names[0])}
+        choices = [{"type": name, **_formatted(_about(told, name), name)} for name in names]
+        return {**_annotations(told), "anyOf": choices}
 
 
 _NOTES = frozenset({"title", "description", "default", "examples"})
 _LENGTHS, _RANGE = {"minLength", "maxLength"}, {"minimum", "maximum", "multipleOf", "format"}
+_FORMATS: Mapping[str, set[str]] = {
+    "string": {"date-time", "enum"},
+    "integer": {"int32", "int64"},
+    "number": {"float", "double"},
+}
 _ABOUT: Mapping[str, set[str]] = {
     "object": {"properties", "required", "minProperties", "maxProperties"},
     "array": {"items", "minItems", "maxItems", "uniqueItems"},
@@ -242,6 +268,11 @@ _ABOUT: Mapping[str, set[str]] = {
 }
 
 
+def _formatted(told: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Without a format that is none of this type's: Gemini refuses it."""
+    return {key: value for key, value in told.items() if key != "format" or value in _FORMATS.get(name, ())}
+
+
 def _about(told: Mapping[str, Any], name: str) -> dict[str, Any]:
     """What is told of values of this type."""
     return {key: value for key, value in told.items() if key in _ABOUT.get(name, ())}
@@ -249,6 +280,34 @@ def _about(told: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 def _annotations(schema: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in schema.items() if key in _NOTES}
+
+
+def _properties(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    given = schema.get("properties")
+    return given if isinstance(given, Mapping) else {}
+
+
+def _chosen_property(name: str, choices: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """What any of the choices takes under this name, with what the first of them says about it."""
+    taken = [_taken(name, one) for one in choices]
+    first = next((one for one in taken if isinstance(one, Mapping)), {})
+    closed = [one for one in taken if one is not False]
+    if len(closed) == 1 and isinstance(closed[0], Mapping):
+        return dict(closed[0])
+    return {**_annotations(first), "anyOf": taken}
+
+
+def _taken(name: str, choice: Mapping[str, Any]) -> Any:
+    if name in _properties(choice):
+        return _properties(choice)[name]
+    return True if "patternProperties" in choice else choice.get("additionalProperties", True)
+
+
+def _references(schema: Mapping[str, Any]) -> list[str]:
+    """What a part refers to at its own place."""
+    parts = [schema, *(schema.get("allOf") or ())]
+    named = [one.get("$ref") for one in parts if isinstance(one, Mapping)]
+    return [one for one in named if isinstance(one, str)]
 
 
 def _has_structure(schema: Mapping[str, Any]) -> bool:

@@ -1,12 +1,14 @@
 """A translated schema accepts what the original accepts, and says nothing that its dialect cannot read."""
 
+import json
+
 import jsonschema
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tools import schema as schemas
-from tools.translation import COMPILED, DEEPEST, GEMINI, MOST_PARTS, translated
+from tools.translation import COMPILED, DEEPEST, GEMINI, MOST_INSIDE, MOST_PARTS, translated
 
 DIALECTS = {"gemini": GEMINI, "compiled": COMPILED}
 NAMES = st.sampled_from(["a", "b", "c"])
@@ -94,9 +96,13 @@ PARTS = st.recursive(LEAVES, combined, max_leaves=8).flatmap(noted)
 DRAFTS = st.sampled_from([{}, {"$schema": "http://json-schema.org/draft-07/schema#"}])
 
 
+# A choice that is a mere reference to the whole sends the oracle round in circles.
+CHOICES = st.fixed_dictionaries({}, optional={"anyOf": st.lists(objects(LEAVES), min_size=1, max_size=3)})
+
+
 @st.composite
 def tool_schemas(draw):
-    root = draw(objects(PARTS))
+    root = {**draw(objects(PARTS)), **draw(CHOICES)}
     return {**draw(DRAFTS), **root, "$defs": {"one": draw(PARTS), "two": draw(objects(PARTS))}}
 
 
@@ -166,6 +172,53 @@ def of(properties, dialect=GEMINI, **more):
     return translated({"type": "object", "properties": properties, **more}, dialect)["properties"]
 
 
+@pytest.mark.parametrize("name", DIALECTS)
+def test_choices_of_whole_arguments_are_told_by_their_properties(name):
+    def choice(kind, closed, **properties):
+        named = {"kind": {"const": kind}, **properties}
+        return {
+            "type": "object",
+            "properties": named,
+            "required": ["kind"],
+            "additionalProperties": not closed,
+        }
+
+    cat = choice("cat", True, lives={"type": "integer", "description": "left"})
+    dog = choice("dog", True, barks={"type": "boolean"})
+    both = {
+        "type": "object",
+        "properties": {},
+        "oneOf": [{"$ref": "#/$defs/cat"}, dog],
+        "$defs": {"cat": cat},
+    }
+    told = translated(both, DIALECTS[name])["properties"]
+    assert told["lives"] == {"type": "integer", "description": "left"}
+    assert told["barks"] == {"type": "boolean"}
+    assert [one["enum"] for one in told["kind"]["anyOf"]] == [["cat"], ["dog"]]
+    open_dog = choice("dog", False, barks={"type": "boolean"})
+    told = translated({**both, "oneOf": [cat, open_dog]}, DIALECTS[name])["properties"]
+    assert told["lives"] == {"description": "left"}, "a dog may have lives of any kind"
+
+
+@pytest.mark.parametrize("name", DIALECTS)
+def test_a_schema_that_refers_to_itself_is_told_a_few_levels_deep(name):
+    node = {
+        "type": "object",
+        "properties": {"name": {"type": "string"}, **{way: {"$ref": "#/$defs/node"} for way in "abc"}},
+    }
+    told = translated({**node, "$defs": {"node": node}}, DIALECTS[name])
+    assert len(json.dumps(told)) < 10_000
+    assert told["properties"]["c"]["properties"]["c"]["properties"]["name"] == {"type": "string"}
+
+
+def test_a_format_is_told_of_the_type_that_gemini_knows_it_for():
+    told = of(
+        {"a": {"type": "string", "format": "int64"}, "b": {"type": ["string", "integer"], "format": "int64"}}
+    )
+    assert told["a"] == {"type": "string"}
+    assert told["b"]["anyOf"] == [{"type": "string"}, {"type": "integer", "format": "int64"}]
+
+
 def test_references_are_told_in_full_case_049():
     schema = {
         "type": "object",
@@ -227,7 +280,14 @@ def test_a_schema_that_refers_to_itself_ends():
     told = translated(
         {"type": "object", "properties": {"root": {"$ref": "#/$defs/node"}}, "$defs": {"node": node}}, GEMINI
     )
-    assert sum(1 for _ in parts(told)) == DEEPEST + 1
+    assert sum(1 for _ in parts(told)) == MOST_INSIDE + 2
+
+
+def test_what_is_nested_deeper_than_a_model_reads_is_told_by_its_type():
+    deep = {"type": "object", "properties": {"a": {"type": "string"}}}
+    for _ in range(2 * DEEPEST):
+        deep = {"type": "object", "properties": {"a": deep}}
+    assert sum(1 for _ in parts(translated(deep, GEMINI))) == DEEPEST + 1
 
 
 def test_references_that_fan_out_are_cut_off():
