@@ -19,7 +19,7 @@ from conversations.brains.turns import Ports, Terms, Workbench
 from conversations.brains.words import apology
 from conversations.core.events import ConfirmAnswered
 from conversations.core.records import TurnClosed, TurnOpened
-from conversations.realtime.allowed import CONFIRM, ClientMessage
+from conversations.realtime.allowed import ClientMessage, as_message
 from tools.catalog import Offer
 from tools.contract import Caller
 from tools.sources.inprocess import DeclarationRefused
@@ -105,8 +105,7 @@ class Answering:
                 self.bench.confirm(message)
                 return True
             # A sheet of the brain's own: it knows what was asked.
-            answer = {"nonce": message.nonce, "answer": "yes" if message.approved else "no"}
-            message = ClientMessage("", CONFIRM, answer)
+            message = as_message(message)
         data = {"t": message.kind, "d": message.data}
         told = RTVIMessage(RTVIType.CLIENT_MESSAGE, message.message_id, data)
         return self._session.receive(self._brain, told)

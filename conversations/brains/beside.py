@@ -16,7 +16,7 @@ from conversations.brains.host import NOBODY
 from conversations.brains.rtvi import RTVIMessage, RTVIType
 from conversations.brains.tooled import ToolBrain
 from conversations.core.events import ConfirmAnswered
-from conversations.realtime.allowed import ClientMessage
+from conversations.realtime.allowed import ClientMessage, as_message
 from tools.catalog import Offer, Unkept, discover, joined
 from tools.sources.inprocess import DeclarationRefused, InProcessSource
 
@@ -31,8 +31,9 @@ class Beside:
     def __init__(self, plan: Plan, brain: ToolBrain, show: Show) -> None:
         self._caller = toolbox.caller_of(plan) or NOBODY
         self._brain, self._show = brain, show
+        self._nonces: set[str] = set()
         self._session = host.host_of(plan).session
-        self._session.show_on(show)
+        self._session.show_on(self._shown)
 
     @property
     def finish_tools(self) -> Collection[str]:
@@ -50,14 +51,23 @@ class Beside:
     def takes(self, message: ClientMessage | ConfirmAnswered) -> bool:
         """Gives the brain a message of the app's; False for one that is the call's, or one too many."""
         if isinstance(message, ConfirmAnswered):
-            return False
+            if message.nonce not in self._nonces:
+                return False
+            message = as_message(message)
         data = {"t": message.kind, "d": message.data}
         told = RTVIMessage(RTVIType.CLIENT_MESSAGE, message.message_id, data)
         return self._session.receive(self._brain, told)
 
     def leave(self) -> None:
         """The call is over."""
-        self._session.hide_from(self._show)
+        self._session.hide_from(self._shown)
+
+    def _shown(self, event: Mapping[str, Any]) -> None:
+        """An action of the brain's; a sheet that it opens is its own to decide."""
+        data = event.get("data") or {}
+        if data.get("command") == "open_confirm":
+            self._nonces.add(str(data["payload"].get("nonce")))
+        self._show(event)
 
 
 def of(plan: Plan, show: Show) -> Beside | None:

@@ -182,6 +182,12 @@ def _confirm_answer(body: Mapping[str, Any]) -> Asked:
     return e.ConfirmAnswered(nonce, answer == "yes")
 
 
+def as_message(answered: e.ConfirmAnswered) -> ClientMessage:
+    """The tap as the client sent it, for a brain that asked for it on a sheet of its own."""
+    answer = "yes" if answered.approved else "no"
+    return ClientMessage("", CONFIRM, {"nonce": answered.nonce, "answer": answer})
+
+
 def stored_session(session: Mapping[str, Any]) -> dict[str, Any]:
     """The same of what an integrator asked for beforehand, where it has the shape of a session at all."""
     try:

@@ -74,7 +74,7 @@ class Play:
         self.now = 1_000.0
         self.sent, self.seen, self.told = [], [], []
         self.rows = Rows()
-        self.drops = 0
+        self.drops = self.stopped = 0
         self.running, self.cancelled, self.timers = {}, [], {}
         self.numbers = ga.Numbers()
         self._coming = deque()
@@ -123,6 +123,8 @@ class Play:
                 self.running[call_id] = effect
             case fx.DropSound():
                 self.drops += 1
+            case fx.StopBrain():
+                self.stopped += 1
             case fx.CancelTool(call_id):
                 self.cancelled.append(call_id)
             case fx.Keep(record):

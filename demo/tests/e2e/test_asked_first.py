@@ -154,3 +154,20 @@ def test_a_search_that_fails_is_said_and_the_call_goes_on(asking, page):
     log_shows(page, "Healthy Waters")
     assert all("503" in said for said in page.complaints)
     page.complaints.clear()
+
+
+def test_a_brains_own_tool_asks_on_its_own_sheet_in_a_call_that_the_service_thinks_for(asking, page):
+    write(page, "Erase the notebook.")
+    sheet = the_sheet(page)
+    expect(sheet).to_contain_text("Erase what was said")
+    sheet.get_by_role("button", name="Yes, do it").click()
+    log_shows(page, "The notebook is erased.")
+    row = last_call(asking)
+    assert (row["name"], row["status"]) == ("erase_notebook", "completed")
+
+
+def test_a_brain_points_at_a_part_of_the_page(asking, page):
+    write(page, "Point at the microphone, please.")
+    expect(page.locator("#microphone")).to_have_class("pointed", timeout=WAIT)
+    expect(page.locator("#toast")).to_have_text("This is the microphone.")
+    log_shows(page, "I am pointing at the microphone.")
