@@ -77,6 +77,15 @@ class CallerRules(Stage):
         self.does(bring, turns)
 
     @precondition(talks)
+    @rule(answer=st.sampled_from(["yes", "yes", "no", "perhaps"]), which=st.integers(0, 3), turns=TURNS)
+    def caller_taps(self, answer, which, turns):
+        """On the last sheet or an older one, or on none."""
+        sheets = self.call.sheets[::-1]
+        nonce = sheets[which % len(sheets)] if sheets else "nonce_of_nobody"
+        message = {"t": "confirm_answer", "d": {"nonce": nonce, "answer": answer}}
+        self.does(lambda: self.call.send("client-message", label="rtvi-ai", id="1", data=message), turns)
+
+    @precondition(talks)
     @rule(item_id=ITEMS, turns=TURNS)
     def browser_looks_at_an_item(self, item_id, turns):
         self.does(lambda: self.call.send("conversation.item.retrieve", item_id=item_id), turns)

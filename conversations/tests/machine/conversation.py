@@ -14,7 +14,7 @@ from conversations.realtime.session import Session
 from conversations.realtime.toolrun import NotRecorded
 from conversations.tests.machine import owned
 from conversations.tests.machine.portal import HeldPortal
-from conversations.tests.machine.replies import SEARCH
+from conversations.tests.machine.replies import DELETE, SEARCH
 from conversations.tests.machine.service import LivelyService
 from conversations.tests.machine.story import (
     Fed,
@@ -30,7 +30,7 @@ from conversations.tests.machine.story import (
 )
 from tools.testing import a_caller, offer_of
 
-LIMITS = Limits(attempts=3, result_chars=4_000, turn_result_chars=6_000)
+LIMITS = Limits(attempts=3, result_chars=4_000, turn_result_chars=6_000, confirm=15.0)
 TOOL_TIMEOUT = 30.0
 FINISHES = "list_reports"
 
@@ -93,6 +93,7 @@ class Conversation:
             tool_timeout=TOOL_TIMEOUT,
             browser_tools=frozenset({SEARCH}),
             finish_tools=frozenset({FINISHES}),
+            confirm_tools=frozenset({DELETE}),
             limits=LIMITS,
             next_turn=rows[-1][0].index + 1 if rows else 1,
             history=tuple(Line(role, text) for role, text in said if text)[-24:],
@@ -125,7 +126,7 @@ class Socket:
         self.reads_on.set()
         self.database_on.set()
         self.refuses_rows = self.away = False
-        self.arrived = []
+        self.sheets = []
         self.reach = None
         self.session = WatchedSession(conversation.call(), self._ports(), self)
         self.running = asyncio.create_task(self._run())
@@ -154,7 +155,8 @@ class Socket:
     async def _arrive(self, frame):
         reads_on = self.reads_on
         await reads_on.wait()
-        self.arrived.append(frame)
+        if '"open_confirm"' in frame:
+            self.sheets.append(json.loads(frame)["data"]["payload"]["nonce"])
 
     def _write(self, record):
         match record:

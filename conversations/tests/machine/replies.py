@@ -15,7 +15,9 @@ ARGUMENT = "ARG-ONLY"
 THOUGHT = "THOUGHT-ONLY"
 PLANTED = "delete_account"
 SEARCH = "web_search"
-SERVER_TOOLS = ("get_report", "list_reports")
+# The last of them needs the caller's tap, whose sheet shows its arguments.
+DELETE = "delete_item"
+SERVER_TOOLS = ("get_report", "list_reports", DELETE)
 SECRET_ARGUMENTS = json.dumps({"request": {"id": ARGUMENT}})
 # Sound that belongs to what must not be heard, and how it looks in base64.
 SECRET_SOUND = "////"
@@ -195,10 +197,16 @@ SERVERS_PICKS = st.builds(
 BROWSERS_PICKS = st.builds(
     Pick, st.just(SEARCH), st.sampled_from(['{"query":"lice"}', "{}", "{"]), st.sampled_from(["all", "end"])
 )
-PICKS = st.one_of(SERVERS_PICKS, SERVERS_PICKS, BROWSERS_PICKS)
+DELETIONS = st.builds(
+    Pick,
+    st.just(DELETE),
+    st.sampled_from(['{"item":7}', '{"item":8}', "{}", "{"]),
+    st.sampled_from(["all", "twice", "end"]),
+)
+PICKS = st.one_of(SERVERS_PICKS, SERVERS_PICKS, BROWSERS_PICKS, DELETIONS)
 GOOD_PICK = st.builds(
     Pick,
-    st.sampled_from(SERVER_TOOLS),
+    st.sampled_from(SERVER_TOOLS[:-1]),
     st.sampled_from([SECRET_ARGUMENTS, '{"n":1}', '{"n":2}', "{}"]),
     st.sampled_from(["all", "all", "end"]),
 )
@@ -207,6 +215,7 @@ PARTS = st.one_of(
     st.tuples(WORDS),
     st.tuples(GOOD_PICK),
     st.tuples(WORDS, GOOD_PICK),
+    st.tuples(DELETIONS),
     st.lists(PICKS, min_size=1, max_size=3).map(tuple),
     st.lists(st.one_of(WORDS, PICKS), max_size=3).map(tuple),
 )

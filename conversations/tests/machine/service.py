@@ -245,6 +245,8 @@ class LivelyLine:
 
     def hear_speech(self, ended_first=True, stragglers=0):
         """The caller begins to speak, which ends what is being said."""
+        if self.speaking and self.is_on_its_way():
+            return
         self.owes, self.utterance = "", self._numbers.next("item")
         started = {"type": "input_audio_buffer.speech_started", "audio_start_ms": 0}
         pipeline = self.manners.dialect in PIPELINES

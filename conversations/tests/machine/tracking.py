@@ -5,7 +5,17 @@ from collections import Counter
 from conversations.core import events as e
 from conversations.core.records import CallOpened, TurnClosed, TurnOpened, UpstreamClosed, UpstreamOpened
 from conversations.core.responses import CANCEL_TIMER
-from conversations.tests.machine.story import Begun, Delivered, Fed, Put, Said, Unwritten, Wrote
+from conversations.tests.machine.story import (
+    Begun,
+    Delivered,
+    Fed,
+    Missed,
+    Put,
+    Said,
+    Shown,
+    Unwritten,
+    Wrote,
+)
 
 SPEECH_STARTED = "input_audio_buffer.speech_started"
 SPEECH_STOPPED = "input_audio_buffer.speech_stopped"
@@ -45,6 +55,35 @@ class Turns:
 
     def calls_of(self, turn_id):
         return [record for record in self.calls.values() if record.turn_id == turn_id]
+
+
+class Sheets:
+    """The sheets that the browser was told to show: the call of each, which are open, and what was tapped."""
+
+    def __init__(self):
+        self.calls, self.open, self.approved = {}, set(), set()
+
+    def see(self, thing):
+        match thing:
+            case Shown(_, {"type": "ui-command"} as frame) | Missed(_, {"type": "ui-command"} as frame):
+                data = frame["data"]
+                nonce = data["payload"]["nonce"]
+                if data["command"] == "open_confirm":
+                    self.calls[nonce] = data["payload"]["call_id"]
+                    self.open.add(nonce)
+                else:
+                    self.open.discard(nonce)
+            case Fed(e.ConfirmAnswered(nonce, approved)) if nonce in self.open:
+                self.open.discard(nonce)
+                if approved:
+                    self.approved.add(self.calls[nonce])
+            case Fed(e.Ended()):
+                self.open.clear()
+
+
+def is_speech(thing):
+    """Whether the caller is heard, which is no answer to a sheet: it may be noise."""
+    return isinstance(thing, Delivered) and thing.frame["type"] == SPEECH_STARTED
 
 
 def goes_on(thing):

@@ -45,7 +45,7 @@ def invariant_09_the_audit_is_complete(story):
                 open_row(lines, upstream_id)
             case Wrote(UpstreamClosed(upstream_id)):
                 close_row(lines, upstream_id)
-            case Unwritten(record):
+            case Unwritten(CallOpened() as record):
                 open_row(rows, record.call_id)
                 native += record.selection == "native"
             case Ran(run):

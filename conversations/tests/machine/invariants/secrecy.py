@@ -7,6 +7,7 @@ from conversations.tests.machine.portal import RESULT
 from conversations.tests.machine.replies import (
     ARGUMENT,
     AUDIO_DELTA,
+    DELETE,
     PLANTED,
     SEARCH,
     SECRET_SOUND,
@@ -14,6 +15,7 @@ from conversations.tests.machine.replies import (
     THOUGHT,
 )
 from conversations.tests.machine.story import Arrived, Glance, Logged, Put, Ran, Said, Shown, Wrote
+from conversations.tests.machine.tracking import Sheets
 
 ANYWHERE = (ARGUMENT, RESULT, THOUGHT, PLANTED, "drop_all", "You are a voice", "Reference data")
 MARKER = ("<<", "MCP_CALL", "vocero_mcp", "VOCERO_MCP", "APIPILOT_CALL", "NAME=", "ARGUMENTS", "MCPCALL")
@@ -23,10 +25,14 @@ TRANSCRIPT = "conversation.item.input_audio_transcription.completed"
 
 def invariant_01_one_caller(story):
     """Tools run for the conversation's own caller; nothing of another's, nothing that a client made up."""
+    sheets = Sheets()
     while True:
         _, thing = yield
+        sheets.see(thing)
         match thing:
             case Ran(run):
+                tapped = run.name != DELETE or run.call_id in sheets.approved
+                assert tapped, "what needs a tap runs after it"
                 assert run.caller is story.caller, "a tool runs for the caller"
                 assert run.name in SERVER_TOOLS, "only what the source offers"
             case Wrote(record):

@@ -17,14 +17,14 @@ from conversations.tests.machine.story import (
     Unwritten,
     Wrote,
 )
-from conversations.tests.machine.tracking import Calls, Staleness, Turns, goes_on
+from conversations.tests.machine.tracking import Calls, Sheets, Staleness, Turns, goes_on, is_speech
 
 TOLD_BY_VOCERO = "vocero.tool."
 
 
 def invariant_03_stale_is_dropped(story):
     """When the caller goes on, results are not sent, not asked for, not told, and answers are not heard."""
-    turns, calls, answers = Turns(), Calls(), Staleness()
+    turns, calls, answers, sheets = Turns(), Calls(), Staleness(), Sheets()
     told = set()
     runs, stale_runs, due, cause, wish = {}, {}, False, False, ""
     while True:
@@ -32,8 +32,10 @@ def invariant_03_stale_is_dropped(story):
         ended = turns.see(thing)
         calls.see(thing)
         answers.see(thing)
+        sheets.see(thing)
         if goes_on(thing) or ended:
             answers.goes_on(thing)
+        if (goes_on(thing) or ended) and not (is_speech(thing) and sheets.open):
             stale_runs |= {call_id: run for call_id, run in runs.items() if run.name != FINISHES}
             due, cause = calls.listening, False
         match thing:
@@ -77,10 +79,11 @@ def assert_told_once(frame, told):
 
 def invariant_04_cancelled_means_cancelled(story):
     """A tool whose caller went on is told to stop at once, and its row says what is known."""
-    turns, working, owed = Turns(), {}, {}
+    turns, sheets, working, owed = Turns(), Sheets(), {}, {}
     while True:
         _, thing = yield
-        if turns.see(thing) or goes_on(thing):
+        sheets.see(thing)
+        if turns.see(thing) or (goes_on(thing) and not (is_speech(thing) and sheets.open)):
             owed |= {call_id: run for call_id, run in working.items() if run.name != FINISHES}
         match thing:
             case Ran(run):
