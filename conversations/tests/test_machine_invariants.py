@@ -8,7 +8,7 @@ from conversations.tests.machine.calls import CallMachine
 from conversations.tests.machine.queues import make_small
 
 STEPS = 50
-EXAMPLES = 80
+EXAMPLES = 70
 NIGHTLY_STEPS = 100_000
 
 
