@@ -27,6 +27,7 @@ MOST_FINISHING = 6
 BROWSER = "browser"
 LABEL = "[Reference data"
 BRIDGE = "apipilot"
+IN_PROCESS = "inprocess"
 
 
 class ToolCalls:
@@ -324,9 +325,10 @@ class ToolCalls:
         source = self.setup.server_tools.get(self.setup.own_name(chosen.name))
         if source is None:
             return "unknown_tool"
-        # The bridge has a marker of its own, which picks nothing else.
-        bridged = isinstance(chosen, Selection) and (chosen.grammar == BRIDGE) != (source == BRIDGE)
-        return "unknown_tool" if bridged else ""
+        # The bridge has a marker of its own; beside its tools those of this process are picked with it, too.
+        if not isinstance(chosen, Selection) or source == IN_PROCESS:
+            return ""
+        return "" if (chosen.grammar == BRIDGE) == (source == BRIDGE) else "unknown_tool"
 
     def _refuse(self, picked: Picked, now: float, sentence: str = "") -> list[Effect]:
         code, ref = picked.code, self.setup.new_id("ref")

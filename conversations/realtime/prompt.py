@@ -99,7 +99,7 @@ def marker_text(tools: Sequence[Tool]) -> str:
 
 def marker_rules(tools: Sequence[Tool]) -> str:
     """How the model picks one of these tools in its text; a bridge's tools have a marker of their own."""
-    bridged = all(tool.source == "apipilot" for tool in tools)
+    bridged = any(tool.source == "apipilot" for tool in tools)
     return _MARKER_RULES.replace("KEYWORD", "APIPILOT_CALL" if bridged else "VOCERO_MCP_CALL")
 
 

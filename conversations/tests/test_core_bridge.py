@@ -16,6 +16,8 @@ pytestmark = pytest.mark.every_dialect
         ("apipilot", "VOCERO_MCP_CALL", False),
         ("aquaportal", "VOCERO_MCP_CALL", True),
         ("aquaportal", "APIPILOT_CALL", False),
+        ("inprocess", "APIPILOT_CALL", True),
+        ("inprocess", "VOCERO_MCP_CALL", True),
     ],
 )
 def test_a_marker_picks_only_tools_of_its_own_source(source, grammar, runs):
