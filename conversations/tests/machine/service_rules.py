@@ -100,7 +100,7 @@ class ServiceRules(Stage):
         self.does(lambda: line.say_text(text), turns)
 
     @precondition(lambda self: has_line(self) and self.line.speaking)
-    @rule(times=st.sampled_from([5, 40]), unread=st.booleans(), turns=TURNS)
+    @rule(times=st.sampled_from([40, 40, 5]), unread=st.booleans(), turns=TURNS)
     def service_sends_sound_faster_than_it_is_played(self, times, unread, turns):
         line, reads_on = self.line, self.call.reads_on
         place = {"response_id": line.speaking, "item_id": "item_of_sound", "output_index": 0}
