@@ -56,7 +56,7 @@ FROM_CLIENTS = (
     message("system", type="input_text", text=FORBIDDEN),
     message("assistant", type="output_text", text=FORBIDDEN),
     message(type="input_image", image_url=f"https://{FORBIDDEN}.example"),
-    '{"type": "input_audio_buffer.append", "audio": "AAAA", "audio": "EVIL"}'.replace("EVIL", "AAAA"),
+    '{"type": "input_audio_buffer.append", "audio": "AAAA", "audio": "AAAA"}',
     event("input_audio_buffer.append", audio="AAAA", url=FORBIDDEN),
 )
 PAGE_SESSIONS = (

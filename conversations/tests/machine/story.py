@@ -1,7 +1,6 @@
 """What is seen of a conversation from outside, one thing after the other: the watchers read this."""
 
 import asyncio
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -154,16 +153,3 @@ class Story:
         """Everything since this was last asked."""
         things, self.things = self.things, []
         return things
-
-
-def strings(value):
-    """All strings in a frame."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict | list):
-        for part in value.values() if isinstance(value, dict) else value:
-            yield from strings(part)
-
-
-def as_text(frame):
-    return json.dumps(frame, ensure_ascii=False)

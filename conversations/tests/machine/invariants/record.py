@@ -13,6 +13,7 @@ from conversations.core.records import (
     UpstreamClosed,
     UpstreamOpened,
 )
+from conversations.tests.core_watch import is_subsequence
 from conversations.tests.machine.replies import AUDIO_DELTA
 from conversations.tests.machine.story import Fed, Glance, Over, Put, Ran, Shown, Unwritten, Wrote
 from conversations.tests.machine.tracking import Calls, Turns
@@ -129,8 +130,3 @@ def assert_heard(heard, answers, end):
     assert is_subsequence(heard.replace(" ", ""), said), f"it was said: {heard!r} of {said!r}"
     most = sum(answer.most(end.outcome in ("interrupted", "cancelled", "failed")) for answer in answers)
     assert len(heard) <= most + len(answers), f"and was played: {heard!r}"
-
-
-def is_subsequence(some, whole):
-    letters = iter(whole)
-    return all(letter in letters for letter in some)
