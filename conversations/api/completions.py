@@ -18,7 +18,7 @@ from ninja.security.http import HttpAuthBase
 from conversations.api.auth import bearer
 from conversations.api.problems import Problem
 from conversations.api.schemas import CompletionIn, CompletionOut, ProblemOut
-from conversations.brains import tickets, voice
+from conversations.brains import elsewhere, tickets, voice
 from conversations.brains.completions import DONE, Completion, event
 from conversations.brains.voice import NobodyAsks
 from conversations.identity import binding
@@ -69,13 +69,14 @@ async def complete(request: HttpRequest, body: CompletionIn) -> HttpResponseBase
 async def _answer(body: CompletionIn) -> AsyncGenerator[str, None]:
     """The answer, begun; without a good ticket of a session that runs there is nobody to answer."""
     ticket = tickets.shown(body.instructions, time.time())
-    call = calls.find(ticket.conversation_id) if ticket is not None else None
-    if ticket is None or call is None or not call.brain.holds(ticket.session_id):
+    if ticket is None:
         raise Problem("unauthorized", "No ticket of a conversation that is being held.")
-    if ticket.says:
-        return _line(prompt.said_exactly(body.instructions))
+    line = prompt.said_exactly(body.instructions) if ticket.says else ""
+    call = calls.find(ticket.conversation_id)
     try:
-        return await voice.of(call.brain).ask(ticket.session_id, body.words)
+        if call is None or not call.brain.holds(ticket.session_id):
+            return await elsewhere.ask(ticket, body.words, line)
+        return _line(line) if ticket.says else await voice.of(call.brain).ask(ticket.session_id, body.words)
     except NobodyAsks as error:
         raise Problem("unauthorized", "The session that asks is over.") from error
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any, Protocol
 
@@ -33,6 +34,8 @@ class BrainSide:
         self.thinker: Thinker | None = None
         self.thinks_until = 0.0
         self.extras, self.language = False, ""
+        # What other processes ask, by the channel on which they are answered.
+        self.asked: dict[str, asyncio.Task[None]] = {}
 
     # ---- for the brain
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import structlog
 from channels.layers import BaseChannelLayer, get_channel_layer
@@ -16,8 +17,15 @@ log = structlog.get_logger(__name__)
 _LEAVE_LIMIT = 1.0
 
 
-async def listen(conversation_id: str, on_nudge: Callable[[], None]) -> None:
-    """Calls `on_nudge` for each nudge, until it is cancelled.
+Message = Mapping[str, Any]
+
+
+async def listen(
+    conversation_id: str,
+    on_nudge: Callable[[], None],
+    on_message: Callable[[Message], None] = lambda _message: None,
+) -> None:
+    """Calls `on_nudge` for each nudge and `on_message` for what else is sent, until it is cancelled.
 
     It ends where no nudge can come: the call's next heartbeat learns the same.
     """
@@ -31,8 +39,11 @@ async def listen(conversation_id: str, on_nudge: Callable[[], None]) -> None:
         channel = await asyncio.shield(joining)
         listened = True
         while True:
-            await layer.receive(channel)
-            on_nudge()
+            message = await layer.receive(channel)
+            if message["type"] == lifecycle.NUDGE:
+                on_nudge()
+            else:
+                on_message(message)
     except (RedisError, OSError) as error:
         log.warning("nudges.unavailable", error=type(error).__name__)
     finally:

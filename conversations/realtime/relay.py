@@ -7,6 +7,7 @@ import time
 import uuid
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import partial
 from typing import Protocol
 
 import structlog
@@ -15,7 +16,7 @@ from django.conf import settings
 
 from conversations import journal, lifecycle, profile, toolbox
 from conversations.bootstrap import DATABASE_AWAY, Plan, load_plan
-from conversations.brains import beside
+from conversations.brains import beside, elsewhere
 from conversations.brains.beside import Beside
 from conversations.core.floor import SLOW_TOOL
 from conversations.core.policy import Limits
@@ -162,7 +163,9 @@ class Relay:
         # For every line that the call's tasks log, those of its tools too.
         structlog.contextvars.bind_contextvars(conversation=self.conversation_id)
         ending = endings.BROKEN
-        listener = asyncio.create_task(nudges.listen(self.conversation_id, self.nudge))
+        listener = asyncio.create_task(
+            nudges.listen(self.conversation_id, self.nudge, partial(elsewhere.heed, self.brain))
+        )
         try:
             plan = await database_sync_to_async(load_plan)(self.conversation_id, self._generation)
             ending = await self._run(plan) if plan else await self._standing() or endings.BROKEN
