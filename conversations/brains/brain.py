@@ -48,7 +48,7 @@ class Brain:
     finish_tools: Collection[str] = ()
 
     async def greet(self, session: BrainSession) -> str | None:
-        """What is said before the caller says anything; None for nothing."""
+        """Awaited once, before the first turn; what it returns is said aloud where a call begins with it."""
         return None
 
     def respond(self, session: BrainSession, text: str) -> AsyncIterator[str]:

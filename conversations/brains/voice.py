@@ -12,7 +12,8 @@ from channels.db import database_sync_to_async
 from django.db.models import Max
 
 from conversations import journal
-from conversations.brains import host
+from conversations.bootstrap import Plan
+from conversations.brains import apart, host
 from conversations.brains.answering import Answering, Ask
 from conversations.core import events as e
 from conversations.core.markers import neutralise
@@ -37,9 +38,20 @@ class VoiceBrain:
         self._call = call
         self._host: host.Host | None = None
         self._answering: Answering | None = None
+        self._greeting: asyncio.Task[None] | None = None
         self._asking = asyncio.Lock()
         self._newest = 0
         self._waits_for: set[str] = set()
+
+    def greet(self, plan: Plan) -> None:
+        """The call begins: the brain greets a caller with whom nobody has spoken yet."""
+        self._greeting = apart.begin(self._greet(plan), plan.conversation_id)
+        self._greeting.add_done_callback(_told)
+
+    async def _greet(self, plan: Plan) -> None:
+        words = await host.host_of(plan).greet()
+        if words and not plan.history:
+            self._call.feed(e.Greeting(neutralise(" ".join(words.split()))))
 
     async def ask(self, session_id: str, words: str) -> AsyncGenerator[str, None]:
         """The brain thinks about the caller's words; where the call knows them itself, those count.
@@ -139,6 +151,12 @@ class VoiceBrain:
             self._waits_for.add(payload["call_id"])
         if bool(self._waits_for) != was:
             self._call.feed(e.BrainMoved(not was))
+
+
+def _told(greeting: asyncio.Task[None]) -> None:
+    error = None if greeting.cancelled() else greeting.exception()
+    if error is not None:
+        log.error("brain: greeting failed", error=type(error).__name__)
 
 
 def of(call: BrainSide) -> VoiceBrain:

@@ -323,6 +323,13 @@ class BrainAsked:
 
 
 @dataclass(frozen=True, slots=True)
+class Greeting:
+    """What the brain says before the caller says anything."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class BrainMoved:
     """Whether the brain waits for a tool or a tap, so that silence has a cause."""
 
@@ -378,6 +385,7 @@ Event = (
     | BrowserLost
     | BrowserBack
     | BrainAsked
+    | Greeting
     | BrainMoved
     | BrainEnded
     | Ended

@@ -45,8 +45,8 @@ class Lines:
         return [Tell("vocero.tool.progress", {"call_id": picked.call_id, **cue})]
 
 
-def ended(floor: Floor, turn: Turn) -> list[Effect]:
-    """A line was said: the turn goes on where it was, or its record is the longer by it."""
+def ended(floor: Floor, turn: Turn, now: float) -> list[Effect]:
+    """A line was said: the turn goes on where it was, or is longer by it; a greeting is all of its turn."""
     if turn is floor.turn:
-        return floor.advance()
+        return floor.close("done", now) if turn.greets else floor.advance()
     return [Keep(TurnTexts(turn.turn_id, heard_text=turn.heard()))]

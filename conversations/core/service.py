@@ -138,6 +138,7 @@ class ServiceSide:
             turn.begin_again()
         if turn is None:
             turn, opened = floor.open("voice", now)
+            turn.greets = floor.responses.is_line(response_id)
             effects.extend(opened)
         if turn.answer.responses >= RESPONSES_A_TURN:
             return [*effects, *floor.fail("response_failed", now, "too_many_responses")]
@@ -178,7 +179,7 @@ class ServiceSide:
     def _after_response(self, turn: Turn, event: e.ResponseDone, now: float) -> list[Effect]:
         floor = self._floor
         if floor.responses.is_line(event.response_id):
-            return lines.ended(floor, turn)
+            return lines.ended(floor, turn, now)
         if turn is not floor.turn:
             return []
         if event.status == "failed" and not floor.responses.expecting:

@@ -8,6 +8,7 @@ from typing import Any
 from conversations.core import events as e
 from conversations.core.effects import Effect, Keep, Tell
 from conversations.core.floor import Floor
+from conversations.core.output import BROWSER
 from conversations.core.records import TurnTroubled
 
 
@@ -18,6 +19,7 @@ class Thinking:
         self._floor = floor
         self.cells: Mapping[type, Callable[[Any, float], list[Effect]]] = {
             e.BrainAsked: self._asked,
+            e.Greeting: self._greets,
             e.BrainMoved: self._moved,
             e.BrainEnded: self._ended,
         }
@@ -29,6 +31,13 @@ class Thinking:
             _, opened = floor.open("voice" if floor.utterances.open is not None else "text", now)
         floor.thinks, floor.thinks_at_work = True, False
         return opened
+
+    def _greets(self, event: e.Greeting, _now: float) -> list[Effect]:
+        """Said at once, to nobody who has begun to speak or was spoken to."""
+        floor = self._floor
+        spoke = floor.utterances.speaking or floor.utterances.open is not None
+        begun = spoke or floor.turn is not None or bool(floor.past)
+        return [] if begun or BROWSER in floor.absent else floor.responses.want_line(event.text)
 
     def _moved(self, event: e.BrainMoved, now: float) -> list[Effect]:
         floor = self._floor

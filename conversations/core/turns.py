@@ -46,7 +46,7 @@ class Turn:
 
     `told` are the calls before those, whose outputs the model has. `wished` are the options with which the
     browser asked for the answer to its own calls. With `owed` the caller has nothing yet of the answer that
-    is due.
+    is due. A turn that `greets` answers nobody.
     """
 
     turn_id: str
@@ -71,6 +71,7 @@ class Turn:
     asked_again: bool = False
     lined: bool = False
     silent_ms: int | None = None
+    greets: bool = False
 
     @property
     def awaits_browser(self) -> bool:

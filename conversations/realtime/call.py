@@ -52,7 +52,8 @@ class Ports:
     `discover(again)` gives what the caller may use, asked anew with `again`; `unauthorized` is told when the
     backend no longer accepts the caller. `hold` says whether the call goes on for a while without a browser
     whose socket ends like this. Where a brain thinks for the call, `ticket` is as in upstream.Line,
-    `stop_brain` ends what it does, and `to_brain` says whether it takes a message of the client's.
+    `stop_brain` ends what it does, and `to_brain` says whether it takes a message of the client's. `begun` is
+    told once, when the caller may speak.
     """
 
     send: Callable[[str], Awaitable[None]]
@@ -66,6 +67,7 @@ class Ports:
     hold: Callable[[Ending], bool] = lambda _ending: False
     ticket: Callable[[str, bool], str] = lambda _session_id, _says: ""
     stop_brain: Callable[[], None] = lambda: None
+    begun: Callable[[], None] = lambda: None
     to_brain: Callable[[ClientMessage | ConfirmAnswered], bool] = lambda _message: False
 
 

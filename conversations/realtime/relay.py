@@ -16,7 +16,7 @@ from django.conf import settings
 
 from conversations import journal, lifecycle, profile, toolbox
 from conversations.bootstrap import DATABASE_AWAY, Plan, load_plan
-from conversations.brains import beside, elsewhere
+from conversations.brains import beside, elsewhere, voice
 from conversations.brains.beside import Beside
 from conversations.core.floor import SLOW_TOOL
 from conversations.core.policy import Limits
@@ -211,6 +211,11 @@ class Relay:
                 await source.aclose()
             await journal.get_journal().flush()
 
+    def _begun(self, plan: Plan) -> None:
+        """The caller may speak; a brain that thinks for the call may before them."""
+        if self.brain.thinks_until:
+            voice.of(self.brain).greet(plan)
+
     def _tools_changed(self) -> None:
         if self._session is not None:
             self._session.tools_changed()
@@ -341,6 +346,7 @@ class Relay:
             hold=self._hold,
             ticket=self.brain.ticket,
             stop_brain=self.brain.stop,
+            begun=partial(self._begun, plan),
             to_brain=self.brain.takes if self._beside is None else self._beside.takes,
         )
 

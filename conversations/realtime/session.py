@@ -247,6 +247,7 @@ class Session:
             asked = replace(self._call, extras=self._extras)
             machine = self._machine = Machine(setup(asked, self._ports, lambda: self._offer))
             self._created = opened.created
+            self._ports.begun()
             if self._browser.here:
                 self._welcome()
             else:

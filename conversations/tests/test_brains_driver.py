@@ -42,6 +42,18 @@ class Farmer(Brain):
             self.told.put_nowait(msg.data)
 
 
+class Greeter(Brain):
+    """Greets, unless it is to fail."""
+
+    words = "Hello,\n{caller}."
+
+    async def greet(self, session):
+        return self.words.format(caller=session.caller)
+
+    async def respond(self, session, text):
+        yield "Yes."
+
+
 @pytest.fixture
 def voice_brain():
     return Farmer
@@ -133,3 +145,27 @@ async def test_two_callers_hear_their_own_brains(transactional_db):
         both = await asyncio.gather(one.user_says("first"), other.user_says("second"))
         assert [turn.heard.split()[2] for turn in both] == ["first.", "second."]
         assert one.brain is not other.brain
+
+
+async def test_a_brain_greets_aloud_before_the_caller_says_anything(transactional_db):
+    async with VoiceDriver(Greeter, over="voice", caller="Ada") as driver:
+        await driver.hears("Hello, Ada.")
+        turn = await driver.user_says("Who is there?")
+        assert (turn.heard, driver.greeting.strip()) == ("Yes.", "Hello, Ada.")
+        said = [one.text for one in driver.brain.session.history]
+        assert said == ["Hello, Ada."]
+
+
+async def test_who_writes_first_is_not_greeted(transactional_db):
+    async with VoiceDriver(Greeter, over="http", caller="Ada") as driver:
+        turn = await driver.user_says("Who is there?")
+        assert (turn.text.strip(), driver.greeting) == ("Yes.", "")
+
+
+async def test_a_greeting_that_fails_leaves_a_call_that_works(transactional_db, caplog):
+    class Rude(Greeter):
+        words = "{nobody}"
+
+    async with VoiceDriver(Rude, over="voice") as driver:
+        assert (await driver.user_says("Who is there?")).completed
+    assert "brain: greeting failed" in caplog.text

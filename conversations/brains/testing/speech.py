@@ -17,6 +17,8 @@ BYTES_A_MILLISECOND = 48
 # As fast as anybody speaks: a text that is cut off is heard up to its share of the sound.
 MILLISECONDS_A_LETTER = 40
 SPOKEN_MS = 900
+BREATH = 0.005
+BUSY = "conversation_already_has_active_response"
 
 Chat = Sequence[dict[str, str]]
 Think = Callable[[Chat], AsyncIterator[str]]
@@ -66,6 +68,7 @@ class Line:
         self._instructions = ""
         self._chat: list[dict[str, str]] = []
         self._speaking: asyncio.Task[None] | None = None
+        self._hushing = asyncio.Lock()
         self._response = ""
 
     async def serve(self) -> None:
@@ -92,6 +95,10 @@ class Line:
         await self._hush("turn_detected")
         item_id = self._new("item")
         await self._say("input_audio_buffer.speech_started", audio_start_ms=0, item_id=item_id)
+        # To speak takes longer than to begin: what Vocero was about to ask for has come by now.
+        await (await self._connection.ping())
+        await asyncio.sleep(BREATH)
+        await self._hush("turn_detected")
         await self._say("input_audio_buffer.speech_stopped", audio_end_ms=SPOKEN_MS, item_id=item_id)
         await self._say("input_audio_buffer.committed", previous_item_id=None, item_id=item_id)
         content = [{"type": "input_audio", "transcript": text}]
@@ -120,6 +127,10 @@ class Line:
         await self._say("conversation.item.truncated", **heard)
 
     async def _create_response(self, event: dict[str, Any]) -> None:
+        if self._speaking is not None and not self._speaking.done():
+            error = {"type": "invalid_request_error", "code": BUSY, "message": "One response at a time."}
+            await self._say("error", error={**error, "event_id": event.get("event_id")})
+            return
         wished = event.get("response") or {}
         # A response of its own instructions and input is beside the conversation: a line that is to be said.
         self._answer(wished.get("instructions", self._instructions), [] if "input" in wished else self._chat)
@@ -136,8 +147,9 @@ class Line:
         self._speaking = asyncio.create_task(self._speak(self._response, asked))
 
     async def _hush(self, reason: str) -> None:
-        if await self._stop_speaking():
-            await self._done("cancelled", (), {"type": "cancelled", "reason": reason})
+        async with self._hushing:
+            if await self._stop_speaking():
+                await self._done(self._response, "cancelled", (), {"type": "cancelled", "reason": reason})
 
     async def _stop_speaking(self) -> bool:
         """Whether an answer was being spoken."""
@@ -159,12 +171,12 @@ class Line:
                 await self._sound(response_id, item_id, piece)
         except ThinkingFailed:
             error = {"type": "server_error", "code": "model_unavailable"}
-            await self._done("failed", (), {"type": "failed", "error": error})
+            await self._done(response_id, "failed", (), {"type": "failed", "error": error})
         except ConnectionClosed:
             return
         else:
             output = [await self._end_message(response_id, item_id, "".join(words))] if words else []
-            await self._done("completed", output)
+            await self._done(response_id, "completed", output)
         finally:
             if words:
                 self._chat.append({"role": "assistant", "content": "".join(words)})
@@ -192,8 +204,8 @@ class Line:
         await self._say("conversation.item.done", previous_item_id=None, item=item)
         return item
 
-    async def _done(self, status: str, output: Sequence[Any], details: Any = None) -> None:
-        response = _response(self._response, status) | {"output": list(output), "status_details": details}
+    async def _done(self, response_id: str, status: str, output: Sequence[Any], details: Any = None) -> None:
+        response = _response(response_id, status) | {"output": list(output), "status_details": details}
         await self._say("response.done", response=response)
 
     async def _add_item(self, item: dict[str, Any]) -> None:
