@@ -6,7 +6,7 @@ import platform
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from os import sched_getaffinity
+from os import getloadavg, sched_getaffinity
 from statistics import median
 
 Samples = Sequence[float]
@@ -75,7 +75,8 @@ def machine() -> str:
     """What the figures were taken on, in neutral words."""
     cores = len(sched_getaffinity(0))
     return (
-        f"{cores} cores, {platform.system()}, Python {platform.python_version()}, {date.today().isoformat()}"
+        f"{cores} cores, {platform.system()}, Python {platform.python_version()}, "
+        f"{date.today().isoformat()}, load {getloadavg()[1]:.1f} when it ended"
     )
 
 
@@ -125,4 +126,15 @@ Written by `{command}`; run it again and this file is written anew. {machine}.
 Every figure compares variants that were measured in turns in one run, since the same machine gives other
 figures an hour later: trust the ratios, less so the microseconds. What is told are medians over the rounds,
 with the least and the most in parentheses. Of {all} targets {met} are met.
+
+## What is missed, and why
+
+CPU a message: Vocero's own sockets, outboxes and flow control (*bytes through*) cost about what the
+parsing relay costs, and what is decided for each frame (allow-list, gate, what was heard) costs most of
+that again in plain Python; under Daphne the WebSocket library alone costs more than both. Live sessions
+and p99 follow from it. Memory: an idle conversation holds an MCP client and its parsed tools, and what
+Python has not given back is counted; a browser that does not read is bounded by the outbox and by what
+the kernel takes beside it. Tool turn: the opening row is committed before the request leaves, and the
+result is trimmed and labelled. Parser: it pays for each piece, so pieces of one character cost most.
+Other work on the machine moves p99 and the number of sessions most.
 """

@@ -34,6 +34,10 @@ async def cancelled_calls():
     return await rows(ToolCall, code="cancelled")
 
 
+def is_foreign(line):
+    return '"logger": "uvicorn' in line or "RequestAborted" in line
+
+
 @pytest.mark.parametrize("command", [uvicorn, daphne])
 async def test_a_client_that_goes_and_a_server_that_stops_cancel_the_turn_tools_included(
     transactional_db, command
@@ -54,8 +58,8 @@ async def test_a_client_that_goes_and_a_server_that_stops_cancel_the_turn_tools_
         async with asks(person, "work") as asking:
             await asking.shown("vocero.tool.started")
             await sync_to_async(server.stop)()
-        ours = [line for line in server.log if "Traceback" in line and '"logger": "uvicorn' not in line]
-        assert [line for line in ours if "vocero" in line or "conversations" in line] == []
+        # The servers and Django's own listener complain of clients that go; nothing of ours does.
+        assert [line for line in server.log if "Traceback" in line and not is_foreign(line)] == []
     assert [call.status for call in await rows(ToolCall)] == ["failed"] * 2
     assert {turn.outcome for turn in await rows(Turn)} == {"cancelled", "done", "failed"}
 
