@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import resource
 import shutil
 from pathlib import Path
 
@@ -92,6 +93,9 @@ NEEDS = {
 
 
 def pytest_configure(config):
+    # Threads of event loops that are over keep their SQLite connections, a few thousand in a whole run.
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     # Plain names: hashed ones need a collectstatic first, which only a server under test is worth.
     settings.STORAGES["staticfiles"]["BACKEND"] = "django.contrib.staticfiles.storage.StaticFilesStorage"
 
