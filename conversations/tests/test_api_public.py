@@ -125,6 +125,7 @@ def test_the_page_is_told_what_it_needs_and_is_not_kept():
         "demo_callers",
         "demo_badge",
         "mode",
+        "reasoning",
         "worklets",
         "realtime_path",
         "web_search",
