@@ -105,13 +105,15 @@ class _Translation:
     def _gathered(self, schema: Mapping[str, Any]) -> Mapping[str, Any] | Any:
         """The schema with what it refers to and all of `allOf` in one; of two the first counts."""
         seen: list[Mapping[str, Any]] = []
+        looked_at: set[int] = set()
         waiting: list[Any] = [schema]
         while waiting:
             part = waiting.pop(0)
             if part is False:
                 return False
-            if not isinstance(part, Mapping) or any(part is other for other in seen):
+            if not isinstance(part, Mapping) or id(part) in looked_at:
                 continue
+            looked_at.add(id(part))
             reference = part.get("$ref")
             refers = isinstance(reference, str)
             seen.append(_annotations(part) if refers and self._alone else part)

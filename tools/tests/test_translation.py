@@ -290,6 +290,12 @@ def test_what_is_nested_deeper_than_a_model_reads_is_told_by_its_type():
     assert sum(1 for _ in parts(translated(deep, GEMINI))) == DEEPEST + 1
 
 
+@pytest.mark.parametrize("draft", ["http://json-schema.org/draft-07/schema#", ""])
+def test_references_that_only_lead_in_a_circle_say_nothing(draft):
+    circle = {"one": {"$ref": "#/$defs/two"}, "two": {"$ref": "#/$defs/one"}}
+    assert of({"a": {"$ref": "#/$defs/one"}}, **{"$schema": draft}, **{"$defs": circle}) == {"a": {}}
+
+
 def test_references_that_fan_out_are_cut_off():
     levels = {
         f"l{n}": {"type": "object", "properties": {str(i): {"$ref": f"#/$defs/l{n + 1}"} for i in range(10)}}
