@@ -44,15 +44,15 @@ demo: $(VENV)/.runtime $(if $(filter light,$(SPEECH)),,$(VENV)/.speech)
 test: $(VENV)/.dev $(VENV)/.speech $(PEERS)/.installed $(BENCH)/.installed $(S2S)/.installed $(FASTMCP)/.installed node_modules/.package-lock.json
 	@.ci/suite
 
-check: $(VENV)/.dev $(VENV)/.speech
+check: $(VENV)/.dev $(VENV)/.speech node_modules/.package-lock.json
 	@$(BIN)/ruff format --quiet --check . || { echo "Not formatted: run $(BIN)/ruff format ."; exit 1; }
 	@$(BIN)/ruff check --quiet .
 	@$(PRODUCTION) $(BIN)/mypy --no-error-summary .
 	@$(BIN)/lint-imports >$(VENV)/imports.log 2>&1 || { sed -n '/^Broken contracts/,$$p' $(VENV)/imports.log; exit 1; }
 	@$(PRODUCTION) $(BIN)/python -W ignore manage.py makemigrations --check --dry-run --verbosity 0
 	@$(PRODUCTION) $(BIN)/python -W ignore manage.py check --deploy --fail-level WARNING >/dev/null
-	@if command -v node >/dev/null; then find conversations/static -name '*.js' -print0 | xargs -0 -n 1 node --check; \
-		else echo "node is not installed: the page's scripts are not checked"; fi
+	@if [ -x node_modules/.bin/tsc ]; then node_modules/.bin/tsc --project conversations; \
+		else echo "npm is not installed: the page's scripts are not checked"; fi
 	@$(BIN)/python -m pytest vocero/tests/test_house_rules.py
 
 bench: $(VENV)/.runtime $(BENCH)/.installed

@@ -8,9 +8,13 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.templatetags.static import static
+from django.utils import translation
+from django.utils.translation.trans_real import DjangoTranslation
 from django.views.decorators.cache import cache_control
 from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_safe
+from django.views.decorators.vary import vary_on_headers
+from django.views.i18n import JSONCatalog
 
 from conversations import record
 from conversations.identity import phones
@@ -28,9 +32,13 @@ _DEMO_CALLERS = (
 @require_safe
 @ensure_csrf_cookie
 @cache_control(no_store=True)
+@vary_on_headers("Accept-Language")
 def page(request: HttpRequest) -> HttpResponse:
     """The voice client; it takes `link` and `phone` out of its address as soon as it has read them here."""
-    return render(request, "conversations/page.html", {"boot": boot(request)})
+    with translation.override(translation.get_language_from_request(request)):
+        answer = render(request, "conversations/page.html", {"boot": boot(request)})
+        answer["Content-Language"] = translation.get_language()
+    return answer
 
 
 def boot(request: HttpRequest) -> dict[str, Any]:
@@ -51,7 +59,19 @@ def boot(request: HttpRequest) -> dict[str, Any]:
         "web_search": vocero.web_search,
         "reasoning": vocero.reasoning.possible,
         "csrf_cookie": settings.CSRF_COOKIE_NAME,
+        "catalog": catalog(),
     }
+
+
+def catalog() -> dict[str, str]:
+    """The page's sentences in the current language by their English ones; empty in English."""
+    view = JSONCatalog()
+    view.translation = DjangoTranslation(
+        translation.get_language() or settings.LANGUAGE_CODE,
+        domain="djangojs",
+        localedirs=view.get_paths(["conversations"]),
+    )
+    return dict(view.get_catalog())
 
 
 def _phone(request: HttpRequest) -> str | None:

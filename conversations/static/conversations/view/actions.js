@@ -19,9 +19,10 @@ const LEAVE_MS = 5_000;
 
 /** Does what it is asked, and tells how each ended. */
 export class ActionsView {
-  #toast = find("toast", HTMLElement);
-  #leaving = find("leaving", HTMLElement);
-  #leavingText = find("leaving-text", HTMLElement);
+  #page;
+  #toast;
+  #leaving;
+  #leavingText;
   #report;
   #go;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
@@ -30,14 +31,19 @@ export class ActionsView {
   #pending = null;
 
   /**
+   * @param {import("./dom.js").Page} page
    * @param {(asked: Asked, outcome: Outcome) => void} report
    * @param {(path: string) => void} go
    */
-  constructor(report, go) {
+  constructor(page, report, go) {
+    this.#page = page;
+    this.#toast = find(page, "toast", HTMLElement);
+    this.#leaving = find(page, "leaving", HTMLElement);
+    this.#leavingText = find(page, "leaving-text", HTMLElement);
     this.#report = report;
     this.#go = go;
-    find("leaving-stay", HTMLButtonElement).addEventListener("click", () => this.#leave(false));
-    find("leaving-go", HTMLButtonElement).addEventListener("click", () => this.#leave(true));
+    find(page, "leaving-stay", HTMLButtonElement).addEventListener("click", () => this.#leave(false));
+    find(page, "leaving-go", HTMLButtonElement).addEventListener("click", () => this.#leave(true));
   }
 
   /** @param {Asked} asked */
@@ -68,7 +74,7 @@ export class ActionsView {
    * @returns {Outcome}
    */
   #point(target) {
-    const element = document.querySelector(`[data-id="${CSS.escape(target)}"]`);
+    const element = this.#page.querySelector(`[data-id="${CSS.escape(target)}"]`);
     if (!element) return "missing";
     element.classList.add("pointed");
     element.scrollIntoView({ block: "nearest" });

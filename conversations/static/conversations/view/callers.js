@@ -17,16 +17,21 @@ function remembered() {
 
 /** Offers callers only where the server lists them. */
 export class Callers {
-  #name = find("caller-name", HTMLElement);
-  #select = find("caller", HTMLSelectElement);
+  #page;
+  #name;
+  #select;
   #offered;
   #chosen = "";
 
   /**
+   * @param {import("./dom.js").Page} page
    * @param {Boot} boot
    * @param {(phone: string) => void} choose
    */
-  constructor({ unsafe_phone_selector: unsafe, demo_callers: callers, phone }, choose) {
+  constructor(page, { unsafe_phone_selector: unsafe, demo_callers: callers, phone }, choose) {
+    this.#page = page;
+    this.#name = find(page, "caller-name", HTMLElement);
+    this.#select = find(page, "caller", HTMLSelectElement);
     this.#offered = unsafe ? callers : [];
     this.#chosen = phone ?? "";
     for (const { phone: value, label } of this.#offered) {
@@ -34,7 +39,7 @@ export class Callers {
       option.value = value;
       this.#select.append(option);
     }
-    find("caller-choice", HTMLElement).hidden = !this.#offered.length;
+    find(page, "caller-choice", HTMLElement).hidden = !this.#offered.length;
     this.#select.addEventListener("change", () => {
       this.#chosen = this.#select.value;
       if (this.#chosen) choose(this.#chosen);
@@ -58,7 +63,7 @@ export class Callers {
   /** @param {import("../model.js").Model} model */
   render(model) {
     write(this.#name, model.caller);
-    if (document.activeElement !== this.#select) this.#select.value = this.#chosen;
+    if (this.#page.activeElement !== this.#select) this.#select.value = this.#chosen;
     this.#name.hidden = !model.caller;
   }
 }

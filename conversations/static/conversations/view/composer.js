@@ -4,13 +4,21 @@ import { find } from "./dom.js";
 
 /** A draft leaves the box only when it was handed on. */
 export class Composer {
-  #form = find("composer", HTMLFormElement);
-  #box = find("draft", HTMLTextAreaElement);
-  #welcome = find("welcome", HTMLElement);
+  #client;
+  #form;
+  #box;
+  #welcome;
   #ask;
 
-  /** @param {(text: string) => void} ask */
-  constructor(ask) {
+  /**
+   * @param {import("./dom.js").Page} page
+   * @param {(text: string) => void} ask
+   */
+  constructor(page, ask) {
+    this.#client = find(page, "client", HTMLElement);
+    this.#form = find(page, "composer", HTMLFormElement);
+    this.#box = find(page, "draft", HTMLTextAreaElement);
+    this.#welcome = find(page, "welcome", HTMLElement);
     this.#ask = ask;
     this.#form.addEventListener("submit", (event) => {
       event.preventDefault();
@@ -29,7 +37,7 @@ export class Composer {
   /** @param {import("../model.js").Model} model */
   render(model) {
     this.#welcome.hidden = model.lines.length > 0;
-    document.body.dataset.fresh = String(model.lines.length === 0);
+    this.#client.dataset.fresh = String(model.lines.length === 0);
   }
 
   /** @param {string} text */

@@ -14,14 +14,17 @@ export function make(tag, className, ...children) {
   return element;
 }
 
+/** @typedef {Document | ShadowRoot} Page where the client's elements are: a page of its own, or part of another */
+
 /**
  * @template {HTMLElement} T
+ * @param {Page} page
  * @param {string} id
  * @param {{new (): T}} kind
  * @returns {T}
  */
-export function find(id, kind) {
-  const element = document.getElementById(id);
+export function find(page, id, kind) {
+  const element = page.getElementById(id);
   if (!(element instanceof kind)) throw new TypeError(`the page has no ${kind.name} #${id}`);
   return element;
 }

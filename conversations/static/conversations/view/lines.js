@@ -32,16 +32,22 @@ function words(line) {
 
 /** Draws a line again only when it changed. */
 export class LinesView {
-  #scroll = find("scroll", HTMLElement);
-  #log = find("log", HTMLElement);
-  #live = find("live", HTMLElement);
+  #scroll;
+  #log;
+  #live;
   #sendAgain;
   #follows = true;
   /** @type {Map<string, Drawn>} */
   #drawn = new Map();
 
-  /** @param {(id: string) => void} sendAgain */
-  constructor(sendAgain) {
+  /**
+   * @param {import("./dom.js").Page} page
+   * @param {(id: string) => void} sendAgain
+   */
+  constructor(page, sendAgain) {
+    this.#scroll = find(page, "scroll", HTMLElement);
+    this.#log = find(page, "log", HTMLElement);
+    this.#live = find(page, "live", HTMLElement);
     this.#sendAgain = sendAgain;
     this.#scroll.addEventListener("scroll", () => {
       this.#follows = this.#nearEnd();

@@ -11,22 +11,36 @@ import { find, make, write } from "./dom.js";
 
 /** Shows the first sheet; only its own two buttons and Escape decide. */
 export class SheetView {
-  #dialog = find("sheet", HTMLDialogElement);
-  #title = find("sheet-title", HTMLElement);
-  #label = find("sheet-label", HTMLElement);
-  #summary = find("sheet-summary", HTMLElement);
-  #time = find("sheet-time", HTMLElement);
-  #left = find("sheet-left", HTMLProgressElement);
-  #yes = find("sheet-yes", HTMLButtonElement);
-  #no = find("sheet-no", HTMLButtonElement);
-  #draft = find("draft", HTMLTextAreaElement);
+  #page;
+  #dialog;
+  #title;
+  #label;
+  #summary;
+  #time;
+  #left;
+  #yes;
+  #no;
+  #draft;
   #answer;
   /** @type {Sheet | null} */
   #shown = null;
   #shownAt = 0;
 
-  /** @param {Answer} answer */
-  constructor(answer) {
+  /**
+   * @param {import("./dom.js").Page} page
+   * @param {Answer} answer
+   */
+  constructor(page, answer) {
+    this.#page = page;
+    this.#dialog = find(page, "sheet", HTMLDialogElement);
+    this.#title = find(page, "sheet-title", HTMLElement);
+    this.#label = find(page, "sheet-label", HTMLElement);
+    this.#summary = find(page, "sheet-summary", HTMLElement);
+    this.#time = find(page, "sheet-time", HTMLElement);
+    this.#left = find(page, "sheet-left", HTMLProgressElement);
+    this.#yes = find(page, "sheet-yes", HTMLButtonElement);
+    this.#no = find(page, "sheet-no", HTMLButtonElement);
+    this.#draft = find(page, "draft", HTMLTextAreaElement);
     this.#answer = answer;
     this.#yes.addEventListener("click", () => this.#decide("yes"));
     this.#no.addEventListener("click", () => this.#decide("no"));
@@ -68,7 +82,7 @@ export class SheetView {
     );
     this.#summary.hidden = !sheet.summary.length;
     // Who is in the middle of a sentence goes on with it; a key meant for it must not press a button.
-    const writing = document.activeElement === this.#draft && this.#draft.value !== "";
+    const writing = this.#page.activeElement === this.#draft && this.#draft.value !== "";
     if (!this.#dialog.open) this.#dialog.show();
     (writing ? this.#draft : this.#title).focus({ preventScroll: true });
     this.#dialog.scrollTop = 0;

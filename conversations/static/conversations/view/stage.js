@@ -41,22 +41,40 @@ const PRESS = {
 
 /** Shows; decides nothing. */
 export class Stage {
-  #microphone = find("microphone", HTMLButtonElement);
-  #microphoneLabel = find("microphone-label", HTMLElement);
-  #word = find("word", HTMLElement);
-  #hint = find("hint", HTMLElement);
-  #notice = find("notice", HTMLElement);
-  #noticeText = find("notice-text", HTMLElement);
-  #noticeTime = find("notice-time", HTMLElement);
-  #noticeRef = find("notice-ref", HTMLElement);
-  #deed = find("deed", HTMLButtonElement);
-  #mute = find("mute", HTMLButtonElement);
-  #stop = find("stop", HTMLButtonElement);
+  #page;
+  #client;
+  #microphone;
+  #microphoneLabel;
+  #word;
+  #hint;
+  #notice;
+  #noticeText;
+  #noticeTime;
+  #noticeRef;
+  #deed;
+  #mute;
+  #stop;
   /** @type {Deed | null} */
   #offered = null;
 
-  /** @param {Intents} intents */
-  constructor(intents) {
+  /**
+   * @param {import("./dom.js").Page} page
+   * @param {Intents} intents
+   */
+  constructor(page, intents) {
+    this.#page = page;
+    this.#client = find(page, "client", HTMLElement);
+    this.#microphone = find(page, "microphone", HTMLButtonElement);
+    this.#microphoneLabel = find(page, "microphone-label", HTMLElement);
+    this.#word = find(page, "word", HTMLElement);
+    this.#hint = find(page, "hint", HTMLElement);
+    this.#notice = find(page, "notice", HTMLElement);
+    this.#noticeText = find(page, "notice-text", HTMLElement);
+    this.#noticeTime = find(page, "notice-time", HTMLElement);
+    this.#noticeRef = find(page, "notice-ref", HTMLElement);
+    this.#deed = find(page, "deed", HTMLButtonElement);
+    this.#mute = find(page, "mute", HTMLButtonElement);
+    this.#stop = find(page, "stop", HTMLButtonElement);
     this.#microphone.addEventListener("click", () => intents.pressMicrophone());
     this.#mute.addEventListener("click", () => intents.toggleMute());
     this.#stop.addEventListener("click", () => intents.stop());
@@ -74,8 +92,8 @@ export class Stage {
     const { microphone } = model.call;
     const { word, hint } = wording(model, phase);
     const notice = noticeOf(model);
-    document.body.dataset.phase = phase;
-    document.body.dataset.microphone = microphone;
+    this.#client.dataset.phase = phase;
+    this.#client.dataset.microphone = microphone;
     write(this.#word, word);
     write(this.#hint, notice && (phase === "reconnecting" || phase === "ready") ? "" : hint);
     write(this.#microphoneLabel, say(PRESS[microphone]));
@@ -93,7 +111,7 @@ export class Stage {
    * @param {boolean} shown
    */
   #offer(button, shown) {
-    if (!shown && document.activeElement === button) this.#microphone.focus({ preventScroll: true });
+    if (!shown && this.#page.activeElement === button) this.#microphone.focus({ preventScroll: true });
     button.hidden = !shown;
   }
 

@@ -6,9 +6,16 @@ import { find, make, write } from "./dom.js";
 
 /** Shows; hidden while there is nothing to list. */
 export class ToolsView {
-  #box = find("tools", HTMLDetailsElement);
-  #title = find("tools-title", HTMLElement);
-  #list = find("tools-list", HTMLElement);
+  #box;
+  #title;
+  #list;
+
+  /** @param {import("./dom.js").Page} page */
+  constructor(page) {
+    this.#box = find(page, "tools", HTMLDetailsElement);
+    this.#title = find(page, "tools-title", HTMLElement);
+    this.#list = find(page, "tools-list", HTMLElement);
+  }
 
   /** @param {import("../toolbook.js").ListedTool[]} tools */
   show(tools) {

@@ -1,0 +1,149 @@
+/** The client on a page or in a part of one: puts the parts together. */
+
+import { Api } from "./api.js";
+import { Microphone } from "./audio/microphone.js";
+import { Speaker } from "./audio/speaker.js";
+import { identityOf } from "./boot.js";
+import { Call } from "./call.js";
+import { Link } from "./link.js";
+import { Store } from "./model.js";
+import { noticeOf } from "./notice.js";
+import { WebSearch } from "./search.js";
+import { phaseOf } from "./state.js";
+import { Toolbook } from "./toolbook.js";
+import { ActionsView } from "./view/actions.js";
+import { Callers } from "./view/callers.js";
+import { Composer } from "./view/composer.js";
+import { find } from "./view/dom.js";
+import { LinesView } from "./view/lines.js";
+import { Orb } from "./view/orb.js";
+import { SheetView } from "./view/sheet.js";
+import { Stage } from "./view/stage.js";
+import { ToolsView } from "./view/tools.js";
+import { Writing } from "./writing.js";
+
+const TICK_MS = 500;
+
+/**
+ * Starts a call on the elements of the page.
+ * @param {import("./view/dom.js").Page} page
+ * @param {import("./types.js").Boot} boot
+ */
+export function mount(page, boot) {
+  const store = new Store();
+  const orb = new Orb(find(page, "ring", HTMLCanvasElement));
+  const api = new Api(boot.csrf_cookie);
+  const link = new Link(api, boot.realtime_path, (event) => store.dispatch(event), boot.reasoning);
+  const microphone = new Microphone(boot.worklets.capture, {
+    onFrame(samples, level) {
+      orb.level("in", level);
+      call.sendSound(samples);
+    },
+    onLost: () => call.microphoneLost(),
+  });
+  const speaker = new Speaker(boot.worklets.playback, find(page, "voice", HTMLAudioElement), {
+    onPlaying: (playing) => store.dispatch({ type: "sound.playing", playing }),
+    onProgress(level, item, content, playedMs) {
+      orb.level("out", level);
+      call.heard(item, content, playedMs);
+    },
+    onFinished: (item, content, playedMs) => call.heardAll(item, content, playedMs),
+    onBlocked(blocked) {
+      if (blocked !== store.model.soundBlocked) store.dispatch({ type: "sound.blocked", blocked });
+    },
+  });
+  const search = new WebSearch({
+    ask: (query, signal) => api.search(query, signal),
+    send: (event) => link.send(event),
+    emit: (event) => store.dispatch(event),
+  });
+  const writing = new Writing({
+    ask: (text, signal) => link.reason(text, signal),
+    emit: (event) => store.dispatch(event),
+  });
+  const call = new Call({ store, link, microphone, speaker, search: boot.web_search ? search : null, writing });
+
+  const stage = new Stage(page, {
+    pressMicrophone: () => void call.pressMicrophone(),
+    toggleMute: () => call.toggleMute(),
+    stop: () => void call.stop(),
+    act: (deed) => void call.act(deed),
+  });
+  const lines = new LinesView(page, (id) => void call.sendAgain(id));
+  const composer = new Composer(page, (text) => {
+    void call.type(text);
+    render();
+    lines.toEnd();
+  });
+  const sheet = new SheetView(page, (nonce, answer) => call.confirm(nonce, answer));
+  const actions = new ActionsView(
+    page,
+    (asked, outcome) => call.reportAction(asked, outcome),
+    (path) => location.assign(path),
+  );
+  const callers = new Callers(page, boot, (phone) => void call.switchCaller(phone));
+
+  let scheduled = false;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let tick;
+
+  function render() {
+    scheduled = false;
+    const now = Date.now();
+    const { model } = store;
+    stage.render(model, now);
+    composer.render(model);
+    callers.render(model);
+    lines.render(model, now);
+    sheet.render(model, now);
+    orb.show(phaseOf(model.call));
+    clearTimeout(tick);
+    if (model.call.turn.tools.length || model.sheets.length || noticeOf(model)?.until != null) tick = setTimeout(render, TICK_MS);
+  }
+
+  /** Once a frame; a hidden page draws no frames, and need not be drawn until it is seen. */
+  function renderSoon() {
+    if (scheduled) return;
+    scheduled = true;
+    requestAnimationFrame(render);
+  }
+
+  store.watch((event) => call.react(event));
+  store.watch((event) => {
+    if (event.type === "action.asked") actions.perform(event);
+  });
+  if (boot.mode === "apipilot") {
+    const view = new ToolsView(page);
+    const toolbook = new Toolbook(
+      () => api.tools(),
+      (tools) => view.show(tools),
+      sessionStorage,
+    );
+    store.watch((event) => void toolbook.notice(event));
+  }
+  store.watch((event) => {
+    renderSoon();
+    // The demo has somebody to begin with; elsewhere a person needs a link.
+    const nobody = event.type === "link.failed" && event.problem.code === "login_required";
+    const first = nobody ? callers.takeFirst() : "";
+    if (first) void link.start({ phone: first }, true);
+    if (event.type === "conversation.begun") callers.meet(event.conversation.caller?.name ?? "");
+  });
+
+  addEventListener("online", () => link.hurry());
+  addEventListener("offline", () => link.cut());
+  document.addEventListener("visibilitychange", () => {
+    if (document.hidden) return;
+    link.hurry();
+    microphone.wake();
+    if (store.model.call.turn.playing) void speaker.unlock();
+  });
+  for (const press of ["pointerdown", "keydown"]) {
+    document.addEventListener(press, () => {
+      if (store.model.soundBlocked) void speaker.unlock();
+    });
+  }
+
+  render();
+  void link.start(identityOf(boot));
+}
