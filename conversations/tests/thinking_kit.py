@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 import httpx2
 
 from conversations.tests import speech_events as ga
+from conversations.tests.brain_kit import ScriptedBrain
 from vocero.services import Reasoning
 
 KEY = "key-of-the-speech-service"
@@ -16,6 +17,7 @@ PATIENCE = 20.0
 def thinking(brain_class, *answers):
     """The settings of a deployment whose brain is of this class, answers like this, and thinks for calls."""
     brain_class.answers = [list(answer) for answer in answers]
+    ScriptedBrain.made = []
     path = f"{brain_class.__module__}.{brain_class.__qualname__}"
     return Reasoning(brain=path, as_llm=True, service_keys=("another-key", KEY))
 
