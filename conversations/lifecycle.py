@@ -24,6 +24,7 @@ from conversations import storage
 from conversations.identity import links, vault
 from conversations.identity.login import Identity
 from conversations.identity.refusal import Refused
+from conversations.locks import briefly
 from conversations.models import BackendToken, Conversation, PhoneLink, ToolCall, Turn, UpstreamSession
 
 log = structlog.get_logger(__name__)
@@ -369,9 +370,9 @@ def _stale_links(now: datetime) -> QuerySet[PhoneLink]:
 def _close_all(rows: QuerySet[Conversation], reason: str, still: Q, now: datetime) -> int:
     """In batches, each row in a transaction of its own; a row that came back to life meanwhile stays open."""
     closed = 0
-    while batch := list(rows.order_by("pk").values_list("pk", flat=True)[:_BATCH]):
+    while batch := briefly()(list)(rows.order_by("pk").values_list("pk", flat=True)[:_BATCH]):
         for conversation_id in batch:
-            with transaction.atomic():
+            with briefly():
                 closed += _close(conversation_id, reason, now, still)
     return closed
 
@@ -388,9 +389,9 @@ def _sweep_idle(now: datetime) -> int:
 SWEEP_STEPS: tuple[tuple[str, Callable[[datetime], int]], ...] = (
     ("expired", _sweep_expired),
     ("idle", _sweep_idle),
-    ("tokens", lambda now: _left_tokens().update(ciphertext="", erased_at=now)),
-    ("turns", lambda now: _end_turns(_lost_turns(now), now)),
-    ("tool_calls", lambda now: _end_calls(_lost_calls(now), now)),
-    ("upstream_sessions", lambda now: _end_upstreams(_lost_upstreams(now), now)),
-    ("phone_links", lambda now: _stale_links(now).update(phone_ciphertext="")),
+    ("tokens", briefly()(lambda now: _left_tokens().update(ciphertext="", erased_at=now))),
+    ("turns", briefly()(lambda now: _end_turns(_lost_turns(now), now))),
+    ("tool_calls", briefly()(lambda now: _end_calls(_lost_calls(now), now))),
+    ("upstream_sessions", briefly()(lambda now: _end_upstreams(_lost_upstreams(now), now))),
+    ("phone_links", briefly()(lambda now: _stale_links(now).update(phone_ciphertext=""))),
 )

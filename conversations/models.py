@@ -268,6 +268,23 @@ class PhoneLink(models.Model):
         return f"link for …{self.phone_ending}"
 
 
+class CleanupRun(models.Model):
+    """What one cleanup changed, by step, and the steps that failed; a dry run leaves none."""
+
+    started_at = models.DateTimeField()
+    ended_at = models.DateTimeField()
+    rows = models.JSONField(default=dict)
+    failures = models.JSONField(default=list, blank=True)
+
+    class Meta:
+        ordering = ["-ended_at"]
+        default_permissions = ()
+        indexes = [models.Index(fields=["-ended_at"], name="cleanup_ended")]
+
+    def __str__(self) -> str:
+        return f"cleanup of {self.ended_at:%d %b %H:%M}"
+
+
 class ApiKey(models.Model):
     """An integrator's key; only its SHA-256 is kept."""
 

@@ -11,9 +11,12 @@ from django.core.cache import cache
 from django.db import Error, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from redis.exceptions import RedisError
+
+from conversations import cleanups
 
 log = structlog.get_logger(__name__)
 
@@ -28,10 +31,20 @@ def livez(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_safe
 def readyz(request: HttpRequest) -> HttpResponse:
-    """200, or 503 with every failing check named."""
+    """200, or 503 with every failing check named; `details` tell what an operator should look into."""
     failing = [name for name, check in _checks().items() if not _passes(name, check)]
-    body = {"status": "unready" if failing else "ready", "failing": failing}
+    details = {} if failing else {"retention": _retention()}
+    body = {"status": "unready" if failing else "ready", "failing": failing, "details": details}
     return JsonResponse(body, status=503 if failing else 200)
+
+
+def _retention() -> str:
+    """What is wrong with the cleanup: it makes nobody unready, since calls do not depend on it."""
+    try:
+        return cleanups.trouble(timezone.now()) or "ok"
+    except Error as error:
+        log.warning("readyz.failing", check="retention", error=type(error).__name__)
+        return "unknown"
 
 
 def _checks() -> dict[str, Callable[[], bool]]:

@@ -91,6 +91,7 @@ class Vocero:
     retention_transcripts: int
     retention_payloads: int
     retention_rows: int
+    retention_max_rows: int
     demo: bool
     demo_badge: str
 
@@ -387,6 +388,7 @@ def _limits(read: Reader) -> dict[str, Any]:
         "retention_transcripts": read.whole("S2S_RETENTION_TRANSCRIPTS", 30, 0, 36_500),
         "retention_payloads": read.whole("S2S_RETENTION_PAYLOADS", 30, 0, 36_500),
         "retention_rows": read.whole("S2S_RETENTION_ROWS", 365, 0, 36_500),
+        "retention_max_rows": read.whole("S2S_RETENTION_MAX_ROWS", 0, 0, 1_000_000_000),
         "demo": read.flag("S2S_DEMO"),
         "demo_badge": read.text("S2S_DEMO_BADGE", "Local speech"),
     }

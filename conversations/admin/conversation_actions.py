@@ -12,11 +12,11 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils import timezone
 
-from conversations import lifecycle, retention
+from conversations import cleanups, lifecycle, retention
 from conversations.admin import words
 from conversations.admin.log import note, note_about_all
 from conversations.models import Conversation
-from tools.admin import ReadOnlyAdmin
+from tools.admin import ReadOnlyAdmin, moment
 
 OPERATOR = Conversation.CloseReason.OPERATOR.value
 CONSEQUENCES = (
@@ -100,19 +100,34 @@ def clean_up(pages: ReadOnlyAdmin, request: HttpRequest) -> HttpResponse:
         return HttpResponseRedirect(back)
     would = retention.clean_up(timezone.now(), dry_run=True)
     due = {name: count for name, count in would.rows.items() if count}
+    said = (
+        "Nothing has happened yet; this would change. What is deleted or erased cannot be brought back."
+        if due
+        else "Nothing is past its time. The service also looks by itself every half minute."
+    )
     context = {
         "question": "Clean up now?" if due else "There is nothing to clean up now",
-        "lines": [
-            "Nothing has happened yet; this would change. What is deleted or erased cannot be brought back."
-            if due
-            else "Nothing is past its time. The service also looks by itself every half minute."
-        ],
+        "lines": [said, *last_cleaned(), *uncounted(would)],
         "facts": [(words.CLEANUP.get(name, name), f"{count:,}") for name, count in due.items()],
         "button": "Yes, clean up" if due else "",
         "leave": "No, go back" if due else "Back to the list",
         "cancel": back,
     }
     return pages.page(request, "admin/confirm.html", "Clean up", context)
+
+
+def last_cleaned() -> list[str]:
+    """How the cleanup before this one went."""
+    run, trouble = cleanups.last_run(), cleanups.trouble(timezone.now())
+    if trouble:
+        return [trouble]
+    return [f"The last cleanup ended {moment(run.ended_at)} UTC, and all of it was done."] if run else []
+
+
+def uncounted(would: retention.Cleaned) -> list[str]:
+    """What a dry run could not count."""
+    failed = ", ".join(name.replace("_", " ") for name in would.failures)
+    return [f"These steps could not be counted, their tables are busy: {failed}."] if failed else []
 
 
 def tell_cleaned(request: HttpRequest, cleaned: retention.Cleaned) -> None:

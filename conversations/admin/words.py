@@ -80,10 +80,13 @@ CLEANUP = {
     "payloads": "Tool calls whose payloads are past their days: erase arguments and results",
     "old_tool_calls": "Tool calls past their days: delete",
     "old_turns": "Turns past their days: delete",
+    "surplus_tool_calls": "Tool calls beyond the most that are kept: delete",
+    "surplus_turns": "Turns beyond the most that are kept: delete",
     "old_upstream_sessions": "Speech sessions past their days: delete",
     "old_conversations": "Conversations past their days: delete",
     "old_phone_links": "Phone links past their days: delete",
     "old_catalogs": "Cached catalogs past their days: delete",
+    "old_cleanup_runs": "Notes of cleanups past their days: delete",
 }
 # Ends that belong to a normal conversation: the caller changed their mind, nothing broke.
 QUIET_CODES = ("cancelled", "stale", "confirmation_declined", "confirmation_timeout")

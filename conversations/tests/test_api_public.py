@@ -79,7 +79,8 @@ def test_a_process_is_alive_without_its_database():
 @pytest.mark.django_db
 def test_a_process_with_all_it_needs_is_ready():
     response = Client().get("/readyz")
-    assert (response.status_code, response.json()) == (200, {"status": "ready", "failing": []})
+    ready = {"status": "ready", "failing": [], "details": {"retention": "ok"}}
+    assert (response.status_code, response.json()) == (200, ready)
     assert "no-store" in response["Cache-Control"]
 
 
