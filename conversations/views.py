@@ -63,7 +63,7 @@ def boot(request: HttpRequest) -> dict[str, Any]:
     }
 
 
-def catalog() -> dict[str, str]:
+def catalog() -> dict[str, str | list[str]]:
     """The page's sentences in the current language by their English ones; empty in English."""
     view = JSONCatalog()
     view.translation = DjangoTranslation(
