@@ -15,6 +15,7 @@ from django.db import connections
 
 from conversations import rows
 from conversations.core.records import Record
+from conversations.metrics import METER
 
 log = structlog.get_logger(__name__)
 
@@ -23,6 +24,7 @@ CAPACITY = 10_000
 SHARE = 1_000
 BATCH = 200
 RETRY_DELAYS = (0.0, 0.2, 1.0)
+DROPPED = METER.dropping("journal")
 
 
 class NotRecorded(Exception):
@@ -65,6 +67,11 @@ class Journal:
         self._cancelled = False
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="journal")
 
+    @property
+    def backlog(self) -> int:
+        """How many records wait."""
+        return len(self._waiting)
+
     def write(self, record: Record, share: Share | None = None) -> None:
         """Takes a record; one over the capacity or its share is dropped, counted in `lost` and logged."""
         self._put(_Entry(record, None, share or Share()))
@@ -93,13 +100,19 @@ class Journal:
         self._thread.shutdown(wait=False)
 
     def _put(self, entry: _Entry) -> bool:
+        if entry.record is not None:
+            METER.record(entry.record)
         if self.closed or len(self._waiting) >= self._capacity or entry.share.waiting >= SHARE:
-            self.lost += 1
+            self._lose(1)
             if self.lost & (self.lost - 1) == 0:  # The 1st, 2nd, 4th, 8th: a flood must not flood the log.
                 log.error("journal.overflow", lost=self.lost)
             return False
         self._take(entry)
         return True
+
+    def _lose(self, count: int) -> None:
+        self.lost += count
+        DROPPED(count)
 
     def _take(self, entry: _Entry) -> None:
         self._waiting.append(entry)
@@ -145,7 +158,7 @@ class Journal:
                 log.warning("journal.unreachable", records=len(records), error=type(error).__name__)
                 if delay is not None:
                     await self._pause(delay)
-        self.lost += len(records)
+        self._lose(len(records))
         log.error("journal.lost", records=len(records), lost=self.lost)
         return [False] * len(records)
 
@@ -185,3 +198,8 @@ def get_journal() -> Journal:
     if journal is None or journal.closed:
         journal = _journals[loop] = Journal()
     return journal
+
+
+def backlog() -> int:
+    """How many records wait in all journals of this process."""
+    return sum(journal.backlog for journal in list(_journals.values()))

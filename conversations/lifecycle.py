@@ -25,6 +25,7 @@ from conversations.identity import links, vault
 from conversations.identity.login import Identity
 from conversations.identity.refusal import Refused
 from conversations.locks import briefly
+from conversations.metrics import METER
 from conversations.models import BackendToken, Conversation, PhoneLink, ToolCall, Turn, UpstreamSession
 
 log = structlog.get_logger(__name__)
@@ -301,6 +302,7 @@ def _close(conversation_id: uuid.UUID, reason: str, now: datetime, still: Q | No
 
 
 def _announce(conversation_id: uuid.UUID, reason: str) -> None:
+    METER.closed(str(reason))
     log.info("conversation.closed", conversation=str(conversation_id), reason=str(reason))
     nudge(conversation_id)
 
@@ -312,7 +314,7 @@ def _end_turns(turns: QuerySet[Turn], now: datetime) -> int:
 
 def _end_calls(calls: QuerySet[ToolCall], now: datetime) -> int:
     running = calls.filter(status=ToolCall.Status.RUNNING)
-    return running.update(status=ToolCall.Status.FAILED, code="connection_lost", ended_at=now)
+    return METER.swept(running.update(status=ToolCall.Status.FAILED, code="connection_lost", ended_at=now))
 
 
 def _end_upstreams(sessions: QuerySet[UpstreamSession], now: datetime) -> int:

@@ -4,7 +4,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern, URLResolver, path, re_path
 from django.views.decorators.csrf import csrf_exempt
 
-from conversations import probes, views
+from conversations import probes, scraping, views
 from conversations.api import problems
 from conversations.api.application import api
 
@@ -19,6 +19,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", views.page, name="page"),
     path("livez", probes.livez, name="livez"),
     path("readyz", probes.readyz, name="readyz"),
+    path("metrics", scraping.metrics, name="metrics"),
     path("", api.urls),
     re_path(r"^(?:api|v1)/", missing),
 ]

@@ -7,7 +7,7 @@ import json
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -94,6 +94,7 @@ class Vocero:
     retention_max_rows: int
     demo: bool
     demo_badge: str
+    metrics_token: str = field(repr=False)
 
     @property
     def mode(self) -> str:
@@ -390,5 +391,6 @@ def _limits(read: Reader) -> dict[str, Any]:
         "retention_rows": read.whole("S2S_RETENTION_ROWS", 365, 0, 36_500),
         "retention_max_rows": read.whole("S2S_RETENTION_MAX_ROWS", 0, 0, 1_000_000_000),
         "demo": read.flag("S2S_DEMO"),
+        "metrics_token": checked_token("S2S_METRICS_TOKEN", read.text("S2S_METRICS_TOKEN")),
         "demo_badge": read.text("S2S_DEMO_BADGE", "Local speech"),
     }

@@ -8,6 +8,8 @@ from http import HTTPStatus
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
+from conversations.metrics import METER
+
 MEDIA_TYPE = "application/problem+json"
 
 STATUSES = {
@@ -92,6 +94,7 @@ class Problem(Exception):
 
 def answer(request: HttpRequest, problem: Problem, status: int | None = None) -> HttpResponse:
     """The response that tells a problem."""
+    METER.refused(problem.code)
     status = status or STATUSES[problem.code]
     content = body(problem, status, request_id(request))
     response = JsonResponse(content, status=status, content_type=MEDIA_TYPE)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Awaitable, Callable
 
+from conversations.metrics import METER
 from conversations.realtime.outbox import Outbox
 from conversations.realtime.stall import Stall
 
@@ -12,6 +13,7 @@ TO_BROWSER = 4 * 1024 * 1024
 SEND_LIMIT = 10.0
 # Of Vocero's own events, so many are told to a browser that comes back.
 MISSED = 64
+DROPPED = METER.dropping("browser")
 
 
 class Browser:
@@ -29,7 +31,7 @@ class Browser:
     ) -> None:
         self._send, self._too_slow, self._sound_lost = send, too_slow, sound_lost
         self._complete = True
-        self._outbox = Outbox(TO_BROWSER)
+        self._outbox = Outbox(TO_BROWSER, dropped=DROPPED)
         self._missed: deque[tuple[str, bool]] = deque(maxlen=MISSED)
         self.here = True
 
@@ -57,7 +59,7 @@ class Browser:
 
     def leave(self) -> None:
         """The socket is gone, with everything that was on its way."""
-        self.here, self._outbox = False, Outbox(TO_BROWSER)
+        self.here, self._outbox = False, Outbox(TO_BROWSER, dropped=DROPPED)
 
     def come(self) -> None:
         """There is a new socket; `serve` is to begin anew for it."""

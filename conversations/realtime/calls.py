@@ -44,6 +44,11 @@ def find(conversation_id: str) -> Relay | None:
     return found[-1] if found else None
 
 
+def count() -> int:
+    """How many calls this process has, held ones too, whatever loop asks."""
+    return sum(len(here) for here in list(_calls.values()))
+
+
 async def stop() -> None:
     """This process ends: every call, held ones too, closes its rows, and every socket is told."""
     here = dict(_here())

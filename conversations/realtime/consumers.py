@@ -15,6 +15,7 @@ from django.utils.translation.trans_real import parse_accept_lang_header
 
 from conversations.identity import binding, rates
 from conversations.identity.admission import COOKIE, SECRET, origin_allowed
+from conversations.metrics import METER
 from conversations.realtime.visit import Knock, Visit
 
 log = structlog.get_logger(__name__)
@@ -60,6 +61,7 @@ class RelayConsumer(AsyncWebsocketConsumer):
         secret = _secret(self.scope, headers)
         origin, host = headers.get("origin"), headers.get("host", "")
         if not origin_allowed(origin, host, _secure(self.scope, headers), SECRET if secret else COOKIE):
+            METER.refused("socket_origin")
             log.warning("socket.origin_refused", origin=(origin or "")[:200], mend="S2S_ALLOWED_ORIGINS")
             await self.close()
             return

@@ -19,14 +19,24 @@ def never(_frame: str) -> bool:
     return False
 
 
+def unnoticed(_count: int) -> None:
+    """The `dropped` of an outbox whose losses nobody counts."""
+
+
 class Outbox:
     """`put` never waits; `drain` sends until it is cancelled or the peer is gone.
 
-    `offer` sends a frame at once where it can: then nothing is kept, and no task is woken.
+    `offer` sends a frame at once where it can: then nothing is kept, and no task is woken. `dropped` is told
+    how many frames found no room, or had to give theirs up.
     """
 
-    def __init__(self, limit: int, offer: Callable[[str], bool] = never) -> None:
-        self._limit, self._offer = limit, offer
+    def __init__(
+        self,
+        limit: int,
+        offer: Callable[[str], bool] = never,
+        dropped: Callable[[int], None] = unnoticed,
+    ) -> None:
+        self._limit, self._offer, self._dropped = limit, offer, dropped
         self._ahead: deque[tuple[str, bool]] = deque()
         self._frames: deque[tuple[str, bool]] = deque()
         self.size = 0
@@ -46,8 +56,10 @@ class Outbox:
         cost = self._cost(frame)
         limit = self._limit - self._limit // ROOM_BESIDE_AUDIO if is_audio else self._limit
         if self.size + cost > limit and not is_audio:
+            self._dropped(self._sounds)
             self.drop_audio()
         if self.size + cost > limit:
+            self._dropped(1)
             return False
         (self._ahead if ahead and not is_audio else self._frames).append((frame, is_audio))
         self.size += cost

@@ -14,6 +14,7 @@ import structlog
 
 from conversations.core.events import Event, ServiceError
 from conversations.core.records import Record, UpstreamClosed, UpstreamOpened, UpstreamRecognised
+from conversations.metrics import METER
 from conversations.realtime import prompt, wire
 from conversations.realtime.connection import Connection, SpeechUnavailable
 from conversations.realtime.interpreter import Interpreter
@@ -218,7 +219,7 @@ class Upstream:
     async def _relay(self, running: Running) -> Running:
         """One session, from the moment it is ready to its end: its successor, or SpeechUnavailable."""
         connection = running.connection
-        outbox = Outbox(TO_SERVICE, connection.offer)
+        outbox = Outbox(TO_SERVICE, connection.offer, METER.dropping("speech"))
         interpreter = self._interpreter = running.opened.interpreter
         self._recognised = False
         self.session_id = running.session_id

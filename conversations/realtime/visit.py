@@ -14,6 +14,7 @@ from django.conf import settings
 from conversations.bootstrap import DATABASE_AWAY
 from conversations.identity import rates
 from conversations.identity.admission import Admission, admit_socket
+from conversations.metrics import METER
 from conversations.realtime import calls, endings
 from conversations.realtime.endings import Ending
 from conversations.realtime.naming import new_id
@@ -110,11 +111,13 @@ class Visit:
             "socket", knock.address, settings.VOCERO.rate_sockets, time.time()
         )
         if wait is not None:
+            METER.refused("socket_4429")
             return endings.busy(wait)
         admitted = await database_sync_to_async(admit_socket)(
             knock.conversation_id, knock.cookie, knock.secret
         )
         if not isinstance(admitted, Admission):
+            METER.refused(f"socket_{admitted.close_code}")
             claimed = (knock.conversation_id or "")[:CLAIMED]
             log.warning("socket.refused", code=admitted.close_code, conversation=claimed)
             return endings.refused(admitted.close_code, admitted.code)

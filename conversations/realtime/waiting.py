@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections import deque
 
+from conversations.metrics import METER
+
 AUDIO_LIMIT = 1024 * 1024
 LIMIT = 2 * AUDIO_LIMIT
 # What a frame costs beside its text, so that a flood of tiny ones is bounded too.
 FRAME_COST = 64
+
+DROPPED = METER.dropping("early")
 
 _AUDIO = "input_audio_buffer.append"
 _AUDIO_WITHIN = 100
@@ -46,6 +50,7 @@ class Waiting:
         self._audio_size += size
         self._audio.append(self._keep(frame))
         while self._audio_size > AUDIO_LIMIT:
+            DROPPED(1)
             self._audio_size -= len(self._frames.pop(self._audio.popleft())) + FRAME_COST
 
     def _keep(self, frame: str) -> int:
