@@ -68,3 +68,42 @@ test("samples survive the wire, and what lies outside is clipped", () => {
 test("text that is not base64 is no sound", () => {
   assert.equal(decodePcm("%%%").length, 0);
 });
+
+/** How loud it comes out, in decibels beside how loud it went in; the filter's run-in is left out. */
+function gainOf(hz, from, to, heard = hz) {
+  const out = new Resampler(from, to).process(tone(hz, from, 0.25)).subarray(Math.round(to * 0.02));
+  // Without a window the tone itself would be found beside its place.
+  const smooth = out.map((sample, i) => sample * (1 - Math.cos((2 * Math.PI * i) / out.length)));
+  return 20 * Math.log10(strength(smooth, heard, to) / 0.5 + 1e-9);
+}
+
+for (const rate of [44100, 48000, 96000]) {
+  test(`nothing above 12 kHz at ${rate} Hz folds back louder than 60 dB below (case 154)`, () => {
+    for (let hz = 12_100; hz < Math.min(rate / 2, 23_900); hz += 400) {
+      const gain = gainOf(hz, rate, 24000, 24000 - hz);
+      assert.ok(gain < -60, `${hz} Hz comes back with ${gain.toFixed(1)} dB`);
+    }
+  });
+}
+
+for (const rate of [8000, 16000]) {
+  test(`no mirror image of speech at ${rate} Hz is louder than 60 dB below (case 154)`, () => {
+    for (let hz = 100; hz < rate / 2 - 400; hz += 300) {
+      const gain = gainOf(hz, rate, 24000, Math.min(rate - hz, 24000 - (rate - hz)));
+      assert.ok(gain < -60, `${hz} Hz has an image of ${gain.toFixed(1)} dB`);
+    }
+  });
+}
+
+const INTO_THE_WIRE = [8000, 16000, 22050, 44100, 48000, 96000].map((rate) => [rate, 24000]);
+const OUT_OF_IT = [44100, 48000].map((rate) => [24000, rate]);
+
+for (const [from, to] of [...INTO_THE_WIRE, ...OUT_OF_IT]) {
+  test(`speech passes evenly from ${from} to ${to} Hz`, () => {
+    const edge = 0.75 * (Math.min(from, to) / 2);
+    for (let hz = 120; hz < edge; hz += edge / 12) {
+      const gain = gainOf(hz, from, to);
+      assert.ok(Math.abs(gain) < 0.1, `${hz.toFixed(0)} Hz changes by ${gain.toFixed(3)} dB`);
+    }
+  });
+}

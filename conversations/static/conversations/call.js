@@ -52,6 +52,15 @@ export class Call {
     this.#writing = writing;
   }
 
+  /** For good: the devices go silent, nothing is waited for. */
+  close() {
+    clearTimeout(this.#quiet);
+    this.#writing?.stop();
+    this.#search?.cancel();
+    this.#microphone.close();
+    this.#speaker.close();
+  }
+
   // What the person does.
 
   async pressMicrophone() {

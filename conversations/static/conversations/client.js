@@ -28,10 +28,13 @@ const TICK_MS = 500;
  * Starts a call on the elements of the page.
  * @param {import("./view/dom.js").Page} page
  * @param {import("./types.js").Boot} boot
+ * @returns {{close: () => void}} `close` ends everything that was started: call, devices, timers, listeners
  */
 export function mount(page, boot) {
+  const end = new AbortController();
+  const { signal } = end;
   const store = new Store();
-  const orb = new Orb(find(page, "ring", HTMLCanvasElement));
+  const orb = new Orb(find(page, "ring", HTMLCanvasElement), signal);
   const api = new Api(boot.csrf_cookie);
   const link = new Link(api, boot.realtime_path, (event) => store.dispatch(event), boot.reasoning);
   const microphone = new Microphone(boot.worklets.capture, {
@@ -63,25 +66,30 @@ export function mount(page, boot) {
   });
   const call = new Call({ store, link, microphone, speaker, search: boot.web_search ? search : null, writing });
 
-  const stage = new Stage(page, {
+  const intents = {
     pressMicrophone: () => void call.pressMicrophone(),
     toggleMute: () => call.toggleMute(),
     stop: () => void call.stop(),
+    /** @param {import("./types.js").Deed} deed */
     act: (deed) => void call.act(deed),
-  });
-  const lines = new LinesView(page, (id) => void call.sendAgain(id));
-  const composer = new Composer(page, (text) => {
+  };
+  const stage = new Stage(page, intents, signal);
+  const lines = new LinesView(page, (id) => void call.sendAgain(id), signal);
+  /** @param {string} text */
+  const ask = (text) => {
     void call.type(text);
     render();
     lines.toEnd();
-  });
-  const sheet = new SheetView(page, (nonce, answer) => call.confirm(nonce, answer));
+  };
+  const composer = new Composer(page, ask, signal);
+  const sheet = new SheetView(page, (nonce, answer) => call.confirm(nonce, answer), signal);
   const actions = new ActionsView(
     page,
     (asked, outcome) => call.reportAction(asked, outcome),
     (path) => location.assign(path),
+    signal,
   );
-  const callers = new Callers(page, boot, (phone) => void call.switchCaller(phone));
+  const callers = new Callers(page, boot, (phone) => void call.switchCaller(phone), signal);
 
   let scheduled = false;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
@@ -89,6 +97,7 @@ export function mount(page, boot) {
 
   function render() {
     scheduled = false;
+    if (signal.aborted) return;
     const now = Date.now();
     const { model } = store;
     stage.render(model, now);
@@ -130,20 +139,31 @@ export function mount(page, boot) {
     if (event.type === "conversation.begun") callers.meet(event.conversation.caller?.name ?? "");
   });
 
-  addEventListener("online", () => link.hurry());
-  addEventListener("offline", () => link.cut());
-  document.addEventListener("visibilitychange", () => {
+  const seen = () => {
     if (document.hidden) return;
     link.hurry();
     microphone.wake();
     if (store.model.call.turn.playing) void speaker.unlock();
-  });
-  for (const press of ["pointerdown", "keydown"]) {
-    document.addEventListener(press, () => {
-      if (store.model.soundBlocked) void speaker.unlock();
-    });
-  }
+  };
+  const unblock = () => {
+    if (store.model.soundBlocked) void speaker.unlock();
+  };
+  addEventListener("online", () => link.hurry(), { signal });
+  addEventListener("offline", () => link.cut(), { signal });
+  document.addEventListener("visibilitychange", seen, { signal });
+  for (const press of ["pointerdown", "keydown"]) document.addEventListener(press, unblock, { signal });
 
   render();
   void link.start(identityOf(boot));
+
+  return {
+    close() {
+      end.abort();
+      clearTimeout(tick);
+      store.close();
+      link.close();
+      call.close();
+      sheet.close();
+    },
+  };
 }

@@ -122,6 +122,11 @@ export class Link {
     this.#later(mine, "lost", backOff(this.#lost, Math.random()), () => this.reconnect());
   }
 
+  /** For good: whatever an attempt under way still brings opens nothing. */
+  close() {
+    this.#drop();
+  }
+
   /**
    * @param {Record<string, unknown> & {type: string}} event
    * @returns {boolean} false when it did not leave

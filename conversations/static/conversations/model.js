@@ -105,14 +105,22 @@ export class Store {
   model = FIRST;
   /** @type {((event: Happening) => void)[]} */
   #watchers = [];
+  #closed = false;
 
   /** @param {(event: Happening) => void} watcher called after each happening */
   watch(watcher) {
     this.#watchers.push(watcher);
   }
 
+  /** Nothing changes any more, whatever is still on its way. */
+  close() {
+    this.#closed = true;
+    this.#watchers = [];
+  }
+
   /** @param {Happening} event */
   dispatch(event) {
+    if (this.#closed) return;
     this.model = stepModel(this.model, event);
     for (const watcher of this.#watchers) watcher(event);
   }

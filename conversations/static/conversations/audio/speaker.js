@@ -107,6 +107,18 @@ export class Speaker {
     });
   }
 
+  /** For good. */
+  close() {
+    this.#broken = true;
+    this.#waiting = [];
+    this.#node?.disconnect();
+    this.#node = null;
+    this.#element.srcObject = null;
+    for (const id of [...this.#flushes.keys()]) this.#flushed(id, []);
+    void this.#context?.close();
+    this.#context = null;
+  }
+
   /**
    * @param {string[]} under
    * @returns {Cut[]}
@@ -137,12 +149,14 @@ export class Speaker {
     try {
       await context.audioWorklet.addModule(this.#worklet);
     } catch {
+      if (this.#context !== context) return;
       this.#broken = true;
       this.#context = null;
       void context.close();
       this.#hearer.onBlocked(true);
       return;
     }
+    if (this.#context !== context) return;
     this.#broken = false;
     const node = new AudioWorkletNode(context, "vocero-playback", { numberOfInputs: 0, outputChannelCount: [1] });
     node.port.onmessage = ({ data }) => this.#hear(data);

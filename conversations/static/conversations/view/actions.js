@@ -34,16 +34,19 @@ export class ActionsView {
    * @param {import("./dom.js").Page} page
    * @param {(asked: Asked, outcome: Outcome) => void} report
    * @param {(path: string) => void} go
+   * @param {AbortSignal} signal of the client's end
    */
-  constructor(page, report, go) {
+  constructor(page, report, go, signal) {
     this.#page = page;
     this.#toast = find(page, "toast", HTMLElement);
     this.#leaving = find(page, "leaving", HTMLElement);
     this.#leavingText = find(page, "leaving-text", HTMLElement);
     this.#report = report;
     this.#go = go;
-    find(page, "leaving-stay", HTMLButtonElement).addEventListener("click", () => this.#leave(false));
-    find(page, "leaving-go", HTMLButtonElement).addEventListener("click", () => this.#leave(true));
+    const [stay, leave] = [find(page, "leaving-stay", HTMLButtonElement), find(page, "leaving-go", HTMLButtonElement)];
+    stay.addEventListener("click", () => this.#leave(false), { signal });
+    leave.addEventListener("click", () => this.#leave(true), { signal });
+    signal.addEventListener("abort", () => this.#leave(false));
   }
 
   /** @param {Asked} asked */

@@ -27,8 +27,9 @@ export class Callers {
    * @param {import("./dom.js").Page} page
    * @param {Boot} boot
    * @param {(phone: string) => void} choose
+   * @param {AbortSignal} signal of the client's end
    */
-  constructor(page, { unsafe_phone_selector: unsafe, demo_callers: callers, phone }, choose) {
+  constructor(page, { unsafe_phone_selector: unsafe, demo_callers: callers, phone }, choose, signal) {
     this.#page = page;
     this.#name = find(page, "caller-name", HTMLElement);
     this.#select = find(page, "caller", HTMLSelectElement);
@@ -40,10 +41,11 @@ export class Callers {
       this.#select.append(option);
     }
     find(page, "caller-choice", HTMLElement).hidden = !this.#offered.length;
-    this.#select.addEventListener("change", () => {
+    const change = () => {
       this.#chosen = this.#select.value;
       if (this.#chosen) choose(this.#chosen);
-    });
+    };
+    this.#select.addEventListener("change", change, { signal });
   }
 
   /** @returns {string} the caller to begin with when nobody was named, empty outside the demo */

@@ -13,24 +13,27 @@ export class Composer {
   /**
    * @param {import("./dom.js").Page} page
    * @param {(text: string) => void} ask
+   * @param {AbortSignal} signal of the client's end
    */
-  constructor(page, ask) {
+  constructor(page, ask, signal) {
     this.#client = find(page, "client", HTMLElement);
     this.#form = find(page, "composer", HTMLFormElement);
     this.#box = find(page, "draft", HTMLTextAreaElement);
     this.#welcome = find(page, "welcome", HTMLElement);
     this.#ask = ask;
-    this.#form.addEventListener("submit", (event) => {
+    /** @param {Event} event */
+    const submit = (event) => {
       event.preventDefault();
       this.#send();
-    });
-    this.#box.addEventListener("keydown", (event) => {
-      if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
-      event.preventDefault();
-      this.#send();
-    });
+    };
+    /** @param {KeyboardEvent} event */
+    const press = (event) => {
+      if (event.key === "Enter" && !event.shiftKey && !event.isComposing) submit(event);
+    };
+    this.#form.addEventListener("submit", submit, { signal });
+    this.#box.addEventListener("keydown", press, { signal });
     for (const button of this.#welcome.querySelectorAll("button")) {
-      button.addEventListener("click", () => this.#suggest(button.textContent ?? ""));
+      button.addEventListener("click", () => this.#suggest(button.textContent ?? ""), { signal });
     }
   }
 

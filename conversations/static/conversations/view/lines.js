@@ -43,19 +43,23 @@ export class LinesView {
   /**
    * @param {import("./dom.js").Page} page
    * @param {(id: string) => void} sendAgain
+   * @param {AbortSignal} signal of the client's end
    */
-  constructor(page, sendAgain) {
+  constructor(page, sendAgain, signal) {
     this.#scroll = find(page, "scroll", HTMLElement);
     this.#log = find(page, "log", HTMLElement);
     this.#live = find(page, "live", HTMLElement);
     this.#sendAgain = sendAgain;
-    this.#scroll.addEventListener("scroll", () => {
+    const follow = () => {
       this.#follows = this.#nearEnd();
-    });
+    };
+    this.#scroll.addEventListener("scroll", follow, { signal });
     // A turned phone or its keyboard changes the height without a scroll.
-    new ResizeObserver(() => {
+    const resized = new ResizeObserver(() => {
       if (this.#follows) this.toEnd();
-    }).observe(this.#scroll);
+    });
+    resized.observe(this.#scroll);
+    signal.addEventListener("abort", () => resized.disconnect());
   }
 
   /**

@@ -40,11 +40,20 @@ export class Orb {
   #frame = 0;
   #stepped = 0;
 
-  /** @param {HTMLCanvasElement} canvas */
-  constructor(canvas) {
+  /**
+   * @param {HTMLCanvasElement} canvas
+   * @param {AbortSignal} signal of the client's end
+   */
+  constructor(canvas, signal) {
     this.#canvas = canvas;
-    new ResizeObserver(() => this.#wake()).observe(canvas);
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.#wake());
+    const resized = new ResizeObserver(() => this.#wake());
+    resized.observe(canvas);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.#wake(), { signal });
+    signal.addEventListener("abort", () => {
+      resized.disconnect();
+      cancelAnimationFrame(this.#frame);
+      this.#frame = -1;
+    });
   }
 
   /** @param {Phase} phase */

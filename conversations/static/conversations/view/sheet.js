@@ -29,8 +29,9 @@ export class SheetView {
   /**
    * @param {import("./dom.js").Page} page
    * @param {Answer} answer
+   * @param {AbortSignal} signal of the client's end
    */
-  constructor(page, answer) {
+  constructor(page, answer, signal) {
     this.#page = page;
     this.#dialog = find(page, "sheet", HTMLDialogElement);
     this.#title = find(page, "sheet-title", HTMLElement);
@@ -42,11 +43,13 @@ export class SheetView {
     this.#no = find(page, "sheet-no", HTMLButtonElement);
     this.#draft = find(page, "draft", HTMLTextAreaElement);
     this.#answer = answer;
-    this.#yes.addEventListener("click", () => this.#decide("yes"));
-    this.#no.addEventListener("click", () => this.#decide("no"));
-    document.addEventListener("keydown", (event) => {
+    this.#yes.addEventListener("click", () => this.#decide("yes"), { signal });
+    this.#no.addEventListener("click", () => this.#decide("no"), { signal });
+    /** @param {KeyboardEvent} event */
+    const escape = (event) => {
       if (event.key === "Escape" && !event.isComposing && this.#shown) this.#decide("no");
-    });
+    };
+    document.addEventListener("keydown", escape, { signal });
   }
 
   /**
@@ -86,6 +89,11 @@ export class SheetView {
     if (!this.#dialog.open) this.#dialog.show();
     (writing ? this.#draft : this.#title).focus({ preventScroll: true });
     this.#dialog.scrollTop = 0;
+  }
+
+  close() {
+    this.#shown = null;
+    this.#dialog.close();
   }
 
   /** @param {"yes" | "no"} answer */

@@ -60,8 +60,9 @@ export class Stage {
   /**
    * @param {import("./dom.js").Page} page
    * @param {Intents} intents
+   * @param {AbortSignal} signal of the client's end
    */
-  constructor(page, intents) {
+  constructor(page, intents, signal) {
     this.#page = page;
     this.#client = find(page, "client", HTMLElement);
     this.#microphone = find(page, "microphone", HTMLButtonElement);
@@ -75,12 +76,13 @@ export class Stage {
     this.#deed = find(page, "deed", HTMLButtonElement);
     this.#mute = find(page, "mute", HTMLButtonElement);
     this.#stop = find(page, "stop", HTMLButtonElement);
-    this.#microphone.addEventListener("click", () => intents.pressMicrophone());
-    this.#mute.addEventListener("click", () => intents.toggleMute());
-    this.#stop.addEventListener("click", () => intents.stop());
-    this.#deed.addEventListener("click", () => {
+    this.#microphone.addEventListener("click", () => intents.pressMicrophone(), { signal });
+    this.#mute.addEventListener("click", () => intents.toggleMute(), { signal });
+    this.#stop.addEventListener("click", () => intents.stop(), { signal });
+    const act = () => {
       if (this.#offered) intents.act(this.#offered);
-    });
+    };
+    this.#deed.addEventListener("click", act, { signal });
   }
 
   /**
