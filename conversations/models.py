@@ -124,7 +124,8 @@ class WaitingMessage(models.Model):
 class Turn(models.Model):
     """One caller utterance and everything it caused; the texts are what was really heard.
 
-    `silent_ms` is how long a turn had been silent, without cause, when it ended for that.
+    `silent_ms` is how long a turn had been silent, without cause, when it ended for that. `rating` is
+    what the caller thought of the answer.
     """
 
     class Origin(models.TextChoices):
@@ -139,6 +140,10 @@ class Turn(models.Model):
         CANCELLED = "cancelled"
         FAILED = "failed"
 
+    class Rating(models.TextChoices):
+        GOOD = "good"
+        BAD = "bad"
+
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="turns")
     index = models.PositiveIntegerField()
@@ -149,6 +154,7 @@ class Turn(models.Model):
     outcome = models.CharField(max_length=11, choices=Outcome.choices, default=Outcome.RUNNING)
     code = models.CharField(max_length=40, blank=True)
     ref = models.CharField(max_length=12, blank=True, db_index=True)
+    rating = models.CharField(max_length=4, choices=Rating.choices, blank=True)
     started_at = models.DateTimeField()
     caller_done_at = models.DateTimeField(null=True, blank=True)
     answered_at = models.DateTimeField(null=True, blank=True)
@@ -160,6 +166,9 @@ class Turn(models.Model):
         indexes = [
             models.Index(fields=["started_at"], name="turn_started"),
             models.Index(fields=["started_at"], condition=models.Q(outcome="running"), name="turn_running"),
+            models.Index(
+                fields=["rating", "conversation"], condition=~models.Q(rating=""), name="turn_rated"
+            ),
         ]
         constraints = [models.UniqueConstraint(fields=["conversation", "index"], name="turn_once")]
 

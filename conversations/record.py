@@ -67,6 +67,7 @@ class TurnRecord:
     heard_text: str
     outcome: str
     started_at: datetime
+    rating: str | None
     tools: Sequence[CallRecord]
 
 
@@ -105,6 +106,7 @@ def finished_turns(conversation: Conversation, language: str) -> list[TurnRecord
             heard_text=turn.heard_text,
             outcome=turn.outcome,
             started_at=turn.started_at,
+            rating=turn.rating or None,
             tools=calls[turn.pk],
         )
         for turn in reversed(turns)

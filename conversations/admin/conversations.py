@@ -19,6 +19,7 @@ from conversations.admin.filters import (
     BROKEN_CALL,
     BROKEN_TURN,
     DialectFilter,
+    RatingFilter,
     StateFilter,
     TroubleFilter,
     conversations_found,
@@ -54,7 +55,15 @@ class ConversationAdmin(ReadOnlyAdmin):
         "last_activity",
         "opened",
     )
-    list_filter = (StateFilter, TroubleFilter, "mode", "close_reason", DialectFilter, "opened_at")
+    list_filter = (
+        StateFilter,
+        TroubleFilter,
+        RatingFilter,
+        "mode",
+        "close_reason",
+        DialectFilter,
+        "opened_at",
+    )
     search_fields = ("id",)
     search_help_text = "Caller's name, id or ref"
     sortable_by = ("opened",)

@@ -103,6 +103,22 @@ class TroubleFilter(SimpleListFilter):
         return queryset.filter(conditions[self.value() or ""]) if self.value() in conditions else queryset
 
 
+class RatingFilter(SimpleListFilter):
+    """What the caller thought of one of the answers."""
+
+    title = "rating"
+    parameter_name = "rating"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> Choices:
+        return [(rating, f"An answer rated {rating}") for rating in Turn.Rating.values]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Conversation]) -> QuerySet[Conversation]:
+        if self.value() not in Turn.Rating.values:
+            return queryset
+        rated = Turn.objects.filter(rating=self.value()).order_by()
+        return queryset.filter(pk__in=rated.values("conversation"))
+
+
 class DialectFilter(SimpleListFilter):
     """What the speech service spoke in one of the conversation's sessions."""
 

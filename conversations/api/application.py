@@ -19,6 +19,7 @@ from conversations.api import (
     configuration,
     conversations,
     problems,
+    ratings,
     reasoning,
     search,
 )
@@ -58,6 +59,7 @@ api = NinjaAPI(
 )
 api.add_router("/api", configuration.router)
 api.add_router("/api", conversations.router)
+api.add_router("/api", ratings.router)
 api.add_router("/api/apipilot", apipilot.router)
 api.add_router("/api", search.router)
 api.add_router("/api", reasoning.router)

@@ -134,11 +134,25 @@ class TurnOut(Schema):
     heard_text: str
     outcome: Literal["done", "interrupted", "failed", "cancelled"]
     started_at: datetime
+    rating: Literal["good", "bad"] | None
     tools: list[CallOut]
 
 
 class ConversationWithTurns(ConversationOut):
     turns: list[TurnOut]
+
+
+class RatingIn(Strict):
+    """What the caller thought of an answer; null takes it back."""
+
+    rating: Literal["good", "bad"] | None
+
+
+class RatingOut(Schema):
+    """The rating as it is kept now."""
+
+    turn: int
+    rating: Literal["good", "bad"] | None
 
 
 class ClientSecretOut(Schema):

@@ -151,6 +151,7 @@ def test_finished_turns_are_told_as_heard_and_calls_without_what_went_in_or_out(
         "heard_text": "Eight.",
         "outcome": "done",
         "started_at": first.started_at.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        "rating": None,
         "tools": [],
     }
     plain = {"name": "get_report", "label": "Leyendo un informe"}
