@@ -7,9 +7,11 @@ from pathlib import Path
 
 import httpx2
 import pytest
+from django.db import OperationalError
 from django.test import Client
 from prometheus_client.parser import text_string_to_metric_families
 
+from conversations import cleanups
 from conversations.core.records import (
     CallClosed,
     CallOpened,
@@ -20,6 +22,7 @@ from conversations.core.records import (
 )
 from conversations.journal import SHARE, Journal, Share
 from conversations.metrics import METER, MOST_OPEN, MOST_TOOLS, Meter
+from conversations.models import CleanupRun
 from conversations.realtime.browser import DROPPED
 from conversations.realtime.outbox import Outbox
 from conversations.tests.rows import ago, opened, running_call, running_turn
@@ -176,6 +179,7 @@ def test_a_close_and_the_calls_of_a_dead_process_are_counted(before):
     assert before("vocero_tool_calls_total", **lost) == 1
 
 
+@pytest.mark.django_db
 def test_the_version_is_the_projects():
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
     assert project["project"]["version"] == VERSION
@@ -189,6 +193,7 @@ def reads(peer="127.0.0.1", **headers):
     return Client(REMOTE_ADDR=peer).get(SCRAPE, headers=headers).status_code
 
 
+@pytest.mark.django_db
 @pytest.mark.parametrize(
     ("peer", "headers", "hops", "status"),
     [
@@ -215,6 +220,7 @@ def test_without_a_token_only_this_machine_reads(configure, peer, headers, hops,
     assert reads(peer, **headers) == status
 
 
+@pytest.mark.django_db
 @pytest.mark.parametrize(
     ("header", "status"),
     [
@@ -233,6 +239,7 @@ def test_with_a_token_only_its_bearer_reads_from_wherever(configure, header, sta
         assert reads(peer, Authorization=header) == status
 
 
+@pytest.mark.django_db
 def test_a_stranger_is_told_what_to_do_and_nothing_else(configure):
     response = Client(REMOTE_ADDR="203.0.113.7").get(SCRAPE)
     assert "S2S_METRICS_TOKEN" in response.content.decode()
@@ -247,6 +254,27 @@ def test_a_refused_request_is_counted_by_its_code(before, configure):
         before("vocero_refused_total", why="unauthorized") + before("vocero_refused_total", why="not_found")
         == 1
     )
+
+
+@pytest.mark.django_db
+def test_the_last_good_cleanup_is_told_and_none_where_there_was_none_or_nobody_knows(monkeypatch):
+    name = "vocero_retention_last_success_timestamp_seconds"
+    assert name not in Client().get(SCRAPE).content.decode()
+    good, bad = ago(hours=2), ago(hours=1)
+    CleanupRun.objects.create(started_at=good, ended_at=good, failures=[])
+    CleanupRun.objects.create(started_at=bad, ended_at=bad, failures=["transcripts"])
+    told = text_string_to_metric_families(Client().get(SCRAPE).content.decode())
+    [sample] = [s for family in told for s in family.samples if s.name == name]
+    assert sample.value == pytest.approx(good.timestamp())
+
+    def away():
+        raise OperationalError("password authentication failed")
+
+    monkeypatch.setattr(cleanups, "last_success", away)
+    answer = Client().get(SCRAPE)
+    assert answer.status_code == 200
+    assert name not in answer.content.decode()
+    assert "vocero_journal_backlog 0.0" in answer.content.decode()
 
 
 # ---- a real call
