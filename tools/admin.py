@@ -36,7 +36,19 @@ def pretty(value: object, limit: int = SHOWN_CHARS) -> str:
     text = json.dumps(value, indent=2, ensure_ascii=False, default=str)
     if len(text) <= limit:
         return text
-    return f"{text[:limit]}\n… {len(text) - limit:,} more characters are not shown here."
+    return f"{text[:limit]}{_missing(len(text) - limit)}"
+
+
+def pretty_text(text: str, limit: int = SHOWN_CHARS) -> str:
+    """The text, indented where all of it is JSON; of at most `limit` characters, and it says so."""
+    try:
+        return pretty(json.loads(text), limit)
+    except ValueError:
+        return text if len(text) <= limit else f"{text[:limit]}{_missing(len(text) - limit)}"
+
+
+def _missing(count: int) -> str:
+    return f"\n… {count:,} more characters are not shown here."
 
 
 def visible(text: str) -> str:
@@ -57,6 +69,11 @@ def moment(at: datetime | None) -> str:
     return (
         f"{local:%d %b %H:%M:%S}" if local.year == timezone.localtime().year else f"{local:%d %b %Y %H:%M:%S}"
     )
+
+
+def stamp(at: datetime | None) -> str:
+    """The moment as an element, from which a script can tell the reader's own time."""
+    return format_html('<time datetime="{}">{}</time>', at.isoformat(), moment(at)) if at else "—"
 
 
 class RowList(ChangeList):

@@ -14,28 +14,16 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from conversations.admin import words
-from conversations.admin.filters import BROKEN_CALL, BROKEN_TURN, plain_ref
+from conversations.admin.filters import plain_ref
+from conversations.admin.troubles import MOST_SHOWN, TURNS_A_PAGE, troubles
 from conversations.admin.waterfall import Waterfall, draw, milliseconds
 from conversations.models import BackendToken, Conversation, ToolCall, Turn, UpstreamSession
-from tools.admin import moment, pretty
+from tools.admin import moment, pretty, pretty_text, stamp, visible
 
-TURNS_A_PAGE = 25
-_SHOWN_TROUBLES = 20
 _SHOWN_SESSIONS = 50
 _SHOWN_CHARS = 8_000
-
-
-@dataclass(frozen=True, slots=True)
-class Trouble:
-    """One thing that went wrong: when, in which turn, what, why, and where it is on the page."""
-
-    at: datetime
-    turn: int
-    what: str
-    code: str
-    why: str
-    ref: str
-    page: int
+# In milliseconds: a conversation without a call may be taken up again, and a closed one changes no more.
+FOLLOWED_EVERY = {"live": 1_000, "open": 5_000}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +36,7 @@ class ShownCall:
     why: str
     arguments: str | None
     excerpt: str | None
+    left_out: str
     found: bool
 
 
@@ -75,11 +64,6 @@ def state_word(conversation: Conversation) -> str:
     return "live" if conversation.owner and lease and lease > timezone.now() else "open"
 
 
-def clock(at: datetime) -> str:
-    """`10:42:07.312`, in UTC."""
-    return f"{timezone.localtime(at):%H:%M:%S.%f}"[:-3]
-
-
 def searched_ref(request: HttpRequest) -> str:
     """The `ref` that led here, when the list was searched for one."""
     kept = parse_qs(request.GET.get("_changelist_filters", ""))
@@ -94,31 +78,50 @@ def conversation_page(request: HttpRequest, conversation: Conversation) -> Mappi
     state = state_word(conversation)
     # Never with its ciphertext: nobody needs it here.
     token = BackendToken.objects.filter(conversation=conversation).defer("ciphertext").first()
-    found = troubles(conversation)
-    first_page = next((each.page for each in found if ref and each.ref == ref), 1)
-    page = asked_page(request, conversation, first_page)
+    declared = list(conversation.upstream_sessions.order_by("opened_at")[:_SHOWN_SESSIONS])
+    found = troubles(conversation, declared, may_read)
+    pages = pages_of_turns(conversation)
+    # A call that goes on is followed at its end.
+    otherwise = pages.num_pages if state == "live" else 1
+    first = next((each.page for each in found if ref and ref in each.refs), otherwise)
+    page = pages.get_page(request.GET.get("page") or first)
+    turns = shown_turns(turns_of(conversation, page, may_read), may_see_payloads, ref)
     return {
         "state": state,
+        "news": news(conversation, state, turns),
+        "every": FOLLOWED_EVERY.get(state),
         "facts": facts(conversation, token, state),
         "token": token,
         "may_read": may_read,
         "may_see_payloads": may_see_payloads,
         "may_end": request.user.has_perm("conversations.end_conversation") and state != "closed",
         "may_see_catalog": request.user.has_perm("tools.view_catalogsnapshot"),
+        "may_see_calls": request.user.has_perm("conversations.view_toolcall"),
         "troubles": found,
-        "more_troubles": len(found) == _SHOWN_TROUBLES,
+        "more_troubles": len(found) == MOST_SHOWN,
         "page": page,
-        "pages": page.paginator.get_elided_page_range(page.number),
-        "turns": shown_turns(turns_of(conversation, page, may_read), may_see_payloads, ref),
-        "sessions": sessions(conversation, state),
+        "pages": pages.get_elided_page_range(page.number),
+        "turns": turns,
+        "sessions": sessions(declared, state),
     }
 
 
-def asked_page(request: HttpRequest, conversation: Conversation, otherwise: int) -> Page[int]:
-    """The page of turn numbers that was asked for: by number, so that a link to a turn stays true."""
+def pages_of_turns(conversation: Conversation) -> Paginator[int]:
+    """The numbers of all turns in pages: by number, so that a link to a turn stays true."""
     last = conversation.turns.aggregate(last=Max("index"))["last"] or 0
-    numbers = Paginator(range(1, last + 1), TURNS_A_PAGE)
-    return numbers.get_page(request.GET.get("page") or otherwise)
+    return Paginator(range(1, last + 1), TURNS_A_PAGE)
+
+
+def news(conversation: Conversation, state: str, turns: Sequence[ShownTurn]) -> str:
+    """The newest thing in a sentence, which is read out to whoever follows the call."""
+    if state == "closed":
+        reason = conversation.close_reason
+        return f"The conversation is closed. {words.CLOSE_REASONS.get(reason, reason)}"
+    if not turns:
+        return "Nothing was said yet."
+    last = turns[-1]
+    running = [each.call.name or "an unknown tool" for each in last.calls if each.outcome == "running"]
+    return f"Turn {last.turn.index}: {last.outcome}{', ' + running[-1] + ' at work' if running else ''}."
 
 
 def turns_of(conversation: Conversation, page: Page[int], may_read: bool) -> list[Turn]:
@@ -132,13 +135,13 @@ def facts(conversation: Conversation, token: BackendToken | None, state: str) ->
     """What is known of a conversation as a whole, each with its name; all times are UTC."""
     reason = conversation.close_reason
     closed = [
-        ("Closed", moment(conversation.closed_at)),
+        ("Closed", stamp(conversation.closed_at)),
         ("Closed because", words.CLOSE_REASONS.get(reason, reason or "—")),
     ]
     return [
-        ("Opened", moment(conversation.opened_at)),
-        ("Last activity", moment(conversation.last_seen_at)),
-        *(closed if state == "closed" else [("Ends at the latest", moment(conversation.expires_at))]),
+        ("Opened", stamp(conversation.opened_at)),
+        ("Last activity", stamp(conversation.last_seen_at)),
+        *(closed if state == "closed" else [("Ends at the latest", stamp(conversation.expires_at))]),
         ("Tools", words.MODES.get(conversation.mode, conversation.mode)),
         ("Caller at the backend", conversation.backend_user_id or "not known there"),
         ("Backend session token", token_words(token)),
@@ -152,50 +155,6 @@ def token_words(token: BackendToken | None) -> str:
     if token.erased_at:
         return f"erased {moment(token.erased_at)}"
     return f"kept encrypted since {moment(token.obtained_at)}"
-
-
-def troubles(conversation: Conversation) -> list[Trouble]:
-    """The first failures of turns and tool calls, in order of time."""
-    turns = Turn.objects.filter(BROKEN_TURN, conversation=conversation).order_by("index")
-    calls = ToolCall.objects.filter(BROKEN_CALL, conversation=conversation).order_by("started_at")
-    turn_fields = ("index", "code", "ref", "outcome", "started_at", "ended_at")
-    call_fields = ("name", "code", "ref", "started_at", "ended_at", "turn__index")
-    found = [trouble_of_turn(turn) for turn in turns.only(*turn_fields)[:_SHOWN_TROUBLES]]
-    found += [
-        trouble_of_call(call) for call in calls.select_related("turn").only(*call_fields)[:_SHOWN_TROUBLES]
-    ]
-    return sorted(found, key=lambda trouble: trouble.at)[:_SHOWN_TROUBLES]
-
-
-def trouble_of_turn(turn: Turn) -> Trouble:
-    """A failed turn as a line of the trouble list."""
-    return Trouble(
-        at=turn.ended_at or turn.started_at,
-        turn=turn.index,
-        what="The turn failed",
-        code=turn.code,
-        why=words.turn_sentence(turn.outcome, turn.code),
-        ref=turn.ref,
-        page=page_of(turn.index),
-    )
-
-
-def trouble_of_call(call: ToolCall) -> Trouble:
-    """A failed tool call as a line of the trouble list."""
-    return Trouble(
-        at=call.ended_at or call.started_at,
-        turn=call.turn.index,
-        what=f"{call.name or 'An unknown tool'} failed",
-        code=call.code,
-        why=words.call_sentence(call.code),
-        ref=call.ref,
-        page=page_of(call.turn.index),
-    )
-
-
-def page_of(index: int) -> int:
-    """The page on which the turn of this index is, counting from 1."""
-    return max(index - 1, 0) // TURNS_A_PAGE + 1
 
 
 def shown_turns(turns: Sequence[Turn], may_see_payloads: bool, ref: str) -> list[ShownTurn]:
@@ -246,34 +205,46 @@ def shown_call(call: ToolCall, may_see_payloads: bool, ref: str) -> ShownCall:
         outcome=outcome,
         tone=tone,
         why=words.call_sentence(call.code),
-        arguments=pretty(call.arguments, _SHOWN_CHARS) if has_arguments else None,
-        excerpt=call.excerpt[:_SHOWN_CHARS] if may_see_payloads and call.excerpt else None,
+        arguments=visible(pretty(call.arguments, _SHOWN_CHARS)) if has_arguments else None,
+        excerpt=visible(pretty_text(call.excerpt, _SHOWN_CHARS))
+        if may_see_payloads and call.excerpt
+        else None,
+        left_out=left_out(call) if may_see_payloads and call.excerpt else "",
         found=bool(ref) and ref == call.ref,
     )
 
 
-def sessions(conversation: Conversation, state: str) -> list[Mapping[str, object]]:
+def left_out(call: ToolCall) -> str:
+    """How much of the result is not in the audit."""
+    more = call.result_chars - len(call.excerpt)
+    return (
+        f"The first {len(call.excerpt):,} of about {call.result_chars:,} characters are kept."
+        if more > 0
+        else ""
+    )
+
+
+def sessions(declared: Sequence[UpstreamSession], state: str) -> list[Mapping[str, object]]:
     """The sessions at the speech service as they were declared, oldest first.
 
     One that nobody closed is open only where the call goes on and has no newer one.
     """
-    shown = list(conversation.upstream_sessions.order_by("opened_at")[:_SHOWN_SESSIONS])
     return [
         {
             "dialect": words.DIALECTS.get(session.dialect, session.dialect),
             "selection": words.SELECTIONS.get(session.selection, "no tools declared"),
             "tool_names": session.tool_names,
             "digest": session.instruction_digest,
-            "opened": moment(session.opened_at),
-            "closed": closed_words(session, open_now=state == "live" and session is shown[-1]),
+            "opened": stamp(session.opened_at),
+            "closed": closed_words(session, open_now=state == "live" and session is declared[-1]),
             "reason": session.close_reason,
         }
-        for session in shown
+        for session in declared
     ]
 
 
 def closed_words(session: UpstreamSession, open_now: bool) -> str:
     """When a session ended, as far as somebody was left to write it down."""
     if session.closed_at:
-        return moment(session.closed_at)
+        return stamp(session.closed_at)
     return "still open" if open_now else "not known, its process went away"

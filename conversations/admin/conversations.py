@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from hashlib import sha256
 from typing import Any
 from uuid import UUID
 
 from django.contrib import admin
+from django.core.exceptions import PermissionDenied
 from django.db.models import Count, Q, QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.template.loader import render_to_string
 from django.urls import path
+from django.utils.cache import get_conditional_response
 from django.utils.html import format_html
+from django.utils.http import quote_etag
 from unfold.decorators import action, display
 
 from conversations.admin import conversation_actions
@@ -72,8 +78,10 @@ class ConversationAdmin(ReadOnlyAdmin):
 
     def get_urls(self) -> list[Any]:
         end = self.admin_site.admin_view(self.end)
+        live = self.admin_site.admin_view(self.live)
         return [
             path("<uuid:conversation_id>/end/", end, name="conversations_conversation_end"),
+            path("<uuid:conversation_id>/live/", live, name="conversations_conversation_live"),
             *super().get_urls(),
         ]
 
@@ -97,6 +105,20 @@ class ConversationAdmin(ReadOnlyAdmin):
 
     def detail(self, request: HttpRequest, obj: Conversation) -> Mapping[str, object]:
         return conversation_page(request, obj)
+
+    def live(self, request: HttpRequest, conversation_id: UUID) -> HttpResponseBase:
+        """The part of the page that changes while the call goes on; 304 where it did not."""
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        row = self.get_queryset(request).filter(pk=conversation_id).first()
+        if row is None:
+            raise Http404
+        context = {"original": row, "back": self.get_preserved_filters(request), **self.detail(request, row)}
+        # Without the request: its messages belong to the page that is opened next.
+        body = render_to_string("admin/conversations/conversation/live.html", context)
+        etag = quote_etag(sha256(body.encode()).hexdigest())
+        fresh = HttpResponse(body, headers={"ETag": etag})
+        return get_conditional_response(request, etag=etag, response=fresh) or fresh
 
     def has_end_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("conversations.end_conversation")

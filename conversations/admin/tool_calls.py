@@ -13,8 +13,8 @@ from django.utils.html import format_html
 from unfold.decorators import display
 
 from conversations.admin import words
-from conversations.admin.conversation_page import page_of
 from conversations.admin.filters import CodeFilter, SourceFilter, ToolFilter, calls_found
+from conversations.admin.troubles import page_of
 from conversations.admin.waterfall import milliseconds
 from conversations.models import Conversation, ToolCall
 from tools.admin import ReadOnlyAdmin, moment, pretty

@@ -30,6 +30,7 @@ TURN_CODES = {
     "response_failed": "The speech service failed to make an answer.",
     "call_limit": "The model asked for yet another tool after the last one that a turn may use.",
     "malformed_selection": "The model wrote tool selections that cannot be read, and none was run.",
+    "service_error": "The speech service reported a problem.",
     "connection_lost": "The connection to the speech service, or the process that held the call, went away.",
 }
 TURN_OUTCOMES = {

@@ -5,7 +5,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from conversations.admin.conversation_page import TURNS_A_PAGE
+from conversations.admin.troubles import TURNS_A_PAGE
 from conversations.tests import operators as make
 
 pytestmark = pytest.mark.django_db

@@ -7,7 +7,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from conversations.admin.conversation_page import TURNS_A_PAGE
+from conversations.admin.troubles import TURNS_A_PAGE
 from conversations.models import ToolCall
 from conversations.tests import operators as make
 
