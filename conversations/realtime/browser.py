@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 
 from conversations.metrics import METER
+from conversations.realtime.begun import Rest, begin
 from conversations.realtime.outbox import Outbox
 from conversations.realtime.stall import Stall
 
@@ -31,7 +32,8 @@ class Browser:
     ) -> None:
         self._send, self._too_slow, self._sound_lost = send, too_slow, sound_lost
         self._complete = True
-        self._outbox = Outbox(TO_BROWSER, dropped=DROPPED)
+        self._serving: Stall | None = None
+        self._outbox = Outbox(TO_BROWSER, self._offer, dropped=DROPPED)
         self._missed: deque[tuple[str, bool]] = deque(maxlen=MISSED)
         self.here = True
 
@@ -59,7 +61,7 @@ class Browser:
 
     def leave(self) -> None:
         """The socket is gone, with everything that was on its way."""
-        self.here, self._outbox = False, Outbox(TO_BROWSER, dropped=DROPPED)
+        self.here, self._outbox = False, Outbox(TO_BROWSER, self._offer, dropped=DROPPED)
 
     def come(self) -> None:
         """There is a new socket; `serve` is to begin anew for it."""
@@ -82,10 +84,23 @@ class Browser:
             await self._send(frame)
             stall.ends()
 
+        async def go_on(rest: Rest) -> None:
+            stall.begins()
+            await rest
+            stall.ends()
+
+        self._serving = stall
         try:
-            await self._outbox.drain(send)
+            await self._outbox.drain(send, go_on)
         finally:
+            # Another may serve a newer socket by now.
+            if self._serving is stall:
+                self._serving = None
             stall.close()
+
+    def _offer(self, frame: str) -> bool | Rest:
+        """Sends it now, as far as that goes without waiting."""
+        return self._serving is not None and (begin(self._send(frame)) or True)
 
     async def emptied(self, seconds: float) -> None:
         """Waits until everything is sent, at most so long."""
