@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -11,14 +10,10 @@ from functools import partial
 from typing import Any
 
 import structlog
-from asgiref.sync import async_to_sync
-from channels.exceptions import ChannelFull
-from channels.layers import get_channel_layer
 from django.conf import settings
 from django.db import Error, transaction
 from django.db.models import Case, F, Q, QuerySet, Value, When
 from django.utils import timezone
-from redis.exceptions import RedisError
 
 from conversations import storage
 from conversations.identity import links, vault
@@ -27,6 +22,7 @@ from conversations.identity.refusal import Refused
 from conversations.locks import briefly
 from conversations.metrics import METER
 from conversations.models import BackendToken, Conversation, PhoneLink, ToolCall, Turn, UpstreamSession
+from conversations.nudging import nudge
 
 log = structlog.get_logger(__name__)
 
@@ -38,8 +34,6 @@ SECRET_LIFE = timedelta(minutes=10)
 FINISHING = timedelta(seconds=200)
 # An open conversation without a call counts against the capacity for this long.
 FRESH = timedelta(seconds=60)
-NUDGE = "conversation.nudge"
-_NUDGE_LIMIT = 1.0
 _BATCH = 200
 
 
@@ -68,10 +62,14 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What became of a claim: `held`, `superseded`, or `closed` with the conversation's close reason."""
+    """What became of a claim: `held`, `superseded`, or `closed` with the conversation's close reason.
+
+    With `stale_tools` an operator wants the call's tools asked for anew, which is told once.
+    """
 
     state: str
     reason: str = ""
+    stale_tools: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +78,6 @@ class Swept:
 
     changed: Mapping[str, int]
     failures: tuple[str, ...]
-
-
-def group(conversation_id: str | uuid.UUID) -> str:
-    """The channel layer's group that a conversation's call listens to."""
-    return f"conversation.{conversation_id}"
 
 
 def open_conversation(opening: Opening) -> Conversation:
@@ -184,8 +177,12 @@ def heartbeat(conversation_id: str, owner: str, generation: int, active: bool) -
     }
     if active:
         values["last_seen_at"] = now
-    if _held(conversation_id, owner, generation).update(**values):
+    held = _held(conversation_id, owner, generation)
+    # Two statements only for the rare call whose tools are stale.
+    if held.filter(tools_stale=False).update(**values):
         return Standing("held")
+    if held.update(**values, tools_stale=False):
+        return Standing("held", stale_tools=True)
     row = Conversation.objects.filter(pk=conversation_id).values_list("state", "close_reason").first()
     if row is None:
         return Standing("closed", Reason.EXPIRED.value)
@@ -196,21 +193,6 @@ def heartbeat(conversation_id: str, owner: str, generation: int, active: bool) -
 def release(conversation_id: str, owner: str, generation: int) -> None:
     """Ends a claim's lease; the conversation stays open for the next socket."""
     _held(conversation_id, owner, generation).update(owner="", lease_expires_at=None)
-
-
-def nudge(conversation_id: str | uuid.UUID) -> None:
-    """Tells the call, wherever it runs, to read its row now; its next heartbeat reads it anyway."""
-    try:
-        async_to_sync(_send)(group(conversation_id))
-    except (RedisError, OSError, TimeoutError, ChannelFull, RuntimeError) as error:
-        log.warning("nudge.failed", conversation=str(conversation_id), error=type(error).__name__)
-
-
-async def _send(name: str) -> None:
-    layer = get_channel_layer()
-    if layer is not None:
-        async with asyncio.timeout(_NUDGE_LIMIT):
-            await layer.group_send(name, {"type": NUDGE})
 
 
 def sweep(now: datetime) -> Swept:

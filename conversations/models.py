@@ -19,7 +19,8 @@ class Conversation(models.Model):
     """One caller's conversation; `owner` and `lease_expires_at` say which live call, if any, holds it.
 
     `session` is what an integrator asked of the speech session; `claimed_at` is when the present owner came.
-    `turn_key` and `turn_lease_expires_at` say which turn over HTTP, if any, runs now.
+    `turn_key` and `turn_lease_expires_at` say which turn over HTTP, if any, runs now. With
+    `tools_stale` the live call is to ask for its tools anew.
     """
 
     class State(models.TextChoices):
@@ -58,6 +59,7 @@ class Conversation(models.Model):
     claimed_at = models.DateTimeField(null=True, blank=True)
     turn_key = models.CharField(max_length=32, blank=True)
     turn_lease_expires_at = models.DateTimeField(null=True, blank=True)
+    tools_stale = models.BooleanField(default=False)
     opened_at = models.DateTimeField()
     last_seen_at = models.DateTimeField()
     expires_at = models.DateTimeField()
@@ -69,6 +71,7 @@ class Conversation(models.Model):
         permissions = [
             ("read_transcripts", "Can read what was said"),
             ("end_conversation", "Can end a conversation"),
+            ("erase_token", "Can erase session tokens"),
             ("run_cleanup", "Can run the cleanup"),
         ]
         indexes = [

@@ -11,7 +11,7 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
-from conversations import lifecycle, storage
+from conversations import nudging, storage
 from conversations.models import Conversation, Turn, WaitingMessage
 
 LEASE = timedelta(seconds=15)
@@ -65,7 +65,7 @@ def send(conversation_id: str, body: Mapping[str, Any]) -> str:
             return "full"
         stored = storage.storable(dict(body))
         WaitingMessage.objects.create(conversation_id=conversation_id, body=stored, sent_at=now)
-        transaction.on_commit(partial(lifecycle.nudge, conversation_id))
+        transaction.on_commit(partial(nudging.nudge, conversation_id))
     return ""
 
 

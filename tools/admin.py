@@ -1,11 +1,10 @@
-"""The operators' page of the cached catalog, and the read-only admin that every list of rows stands on."""
+"""The read-only admin that every list of rows stands on, and how it writes times and JSON."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -13,17 +12,13 @@ from django.contrib import admin
 from django.contrib.admin import SimpleListFilter
 from django.contrib.admin.utils import unquote
 from django.core.exceptions import PermissionDenied
-from django.db.models import Func, IntegerField, Model, QuerySet
+from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils import timezone
 from django.utils.html import format_html
 from unfold.admin import ModelAdmin
-from unfold.decorators import display
 from unfold.views import ChangeList
-
-from tools import sentences
-from tools.models import CatalogSnapshot
 
 SHOWN_CHARS = 40_000
 _BEYOND_ASCII = re.compile(r"[^\t\n -~]")
@@ -164,87 +159,3 @@ def filter_parameter(declared: object) -> str:
     if isinstance(declared, type) and issubclass(declared, SimpleListFilter):
         return declared.parameter_name or ""
     return str(declared[0] if isinstance(declared, tuple) else declared)
-
-
-class ArrayLength(Func):
-    """How many members a JSON array has, counted in the database."""
-
-    function = "jsonb_array_length"
-    output_field = IntegerField()
-
-    def as_sqlite(self, compiler: Any, connection: Any, **extra: Any) -> tuple[str, Any]:
-        return super().as_sql(compiler, connection, function="json_array_length", **extra)
-
-
-@dataclass(frozen=True, slots=True)
-class ShownTool:
-    """A tool of the catalog as an operator reads it; the schemas are indented JSON."""
-
-    name: str
-    description: str
-    parameters: str
-    output_schema: str
-
-
-def shown_tools(tools: Sequence[Mapping[str, Any]]) -> list[ShownTool]:
-    """What a snapshot's tools look like on its page."""
-    return [
-        ShownTool(
-            name=str(tool.get("name", "")),
-            description=visible(str(tool.get("description") or "")),
-            parameters=visible(pretty(tool.get("parameters"))),
-            output_schema=visible(pretty(tool["output_schema"])) if tool.get("output_schema") else "",
-        )
-        for tool in tools
-    ]
-
-
-@admin.register(CatalogSnapshot)
-class CatalogAdmin(ReadOnlyAdmin):
-    """The tools that each caller's credential was offered, with their whole schemas."""
-
-    detail_template = "admin/tools/catalogsnapshot/page.html"
-    empty_words = "No catalog has been fetched yet. The first caller with a session at the backend fills it."
-    list_display = ("caller", "source", "offered", "turned_away", "fetched", "fresh", "error")
-    list_filter = ("source",)
-    search_fields = ("caller_fingerprint__startswith",)
-    search_help_text = "Fingerprint's first letters"
-    sortable_by = ("fetched",)
-
-    def listed(self, rows: QuerySet[CatalogSnapshot]) -> QuerySet[CatalogSnapshot]:
-        return rows.defer("tools", "refused").annotate(
-            offered_count=ArrayLength("tools"), refused_count=ArrayLength("refused")
-        )
-
-    def detail(self, request: HttpRequest, obj: CatalogSnapshot) -> Mapping[str, object]:
-        return {
-            "tools": shown_tools(obj.tools),
-            "fetched": moment(obj.fetched_at),
-            "expires": moment(obj.expires_at),
-            "is_fresh": obj.expires_at > timezone.now(),
-            "error_words": sentences.for_discovery(obj.last_error, obj.source) if obj.last_error else "",
-        }
-
-    @display(description="Caller's fingerprint")
-    def caller(self, row: CatalogSnapshot) -> str:
-        return format_html('<span class="vo-mono">{}</span>', row.caller_fingerprint[:12])
-
-    @display(description="Tools")
-    def offered(self, row: Any) -> int:
-        return int(row.offered_count)
-
-    @display(description="Refused")
-    def turned_away(self, row: Any) -> str:
-        return str(row.refused_count) if row.refused_count else "—"
-
-    @display(description="Fetched (UTC)", ordering="fetched_at")
-    def fetched(self, row: CatalogSnapshot) -> str:
-        return moment(row.fetched_at)
-
-    @display(description="State", label={"fresh": "success", "expired": "warning"})
-    def fresh(self, row: CatalogSnapshot) -> str:
-        return "fresh" if row.expires_at > timezone.now() else "expired"
-
-    @display(description="Last error")
-    def error(self, row: CatalogSnapshot) -> str:
-        return row.last_error or "—"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import structlog
 from django.core.cache import cache
 from redis.exceptions import RedisError
@@ -9,6 +11,9 @@ from redis.exceptions import RedisError
 from tools.catalog import Listing
 
 log = structlog.get_logger(__name__)
+
+_FORGOTTEN = "listings.forgotten"
+_LONGEST = 86_400
 
 
 class SharedListings:
@@ -26,11 +31,16 @@ class SharedListings:
         """The listing of this source and credential."""
         if self._again:
             return None
+        key = self._key(source, fingerprint)
         try:
-            kept: Listing | None = await cache.aget(self._key(source, fingerprint))
+            found = await cache.aget_many([key, _FORGOTTEN])
         except (RedisError, OSError) as error:
             log.warning("catalog.cache_unreadable", source=source, error=type(error).__name__)
             return None
+        kept: Listing | None = found.get(key)
+        forgotten: datetime | None = found.get(_FORGOTTEN)
+        if kept is not None and forgotten is not None and kept.fetched_at <= forgotten:
+            kept = None
         self.hit = kept is not None
         return kept
 
@@ -46,3 +56,11 @@ class SharedListings:
 
     def _key(self, source: str, fingerprint: str) -> str:
         return f"listing:{source}:{self._scope}:{fingerprint}"
+
+
+def forget(now: datetime) -> None:
+    """What was listed until now is good for nobody any more."""
+    try:
+        cache.set(_FORGOTTEN, now, timeout=_LONGEST)
+    except (RedisError, OSError) as error:
+        log.warning("catalog.cache_unwritable", error=type(error).__name__)

@@ -6,13 +6,18 @@ from django.db import models
 
 
 class CatalogSnapshot(models.Model):
-    """The tools that one source offered to one caller's credential, with their whole schemas."""
+    """The tools that one source offered to one caller's credential, with their whole schemas.
+
+    `previous_tools` are those it offered until `changed_at`; None where it never offered others.
+    """
 
     source = models.CharField(max_length=40)
     caller_fingerprint = models.CharField(max_length=64)
     tools = models.JSONField(default=list)
     refused = models.JSONField(default=list)
     digest = models.CharField(max_length=64, blank=True)
+    previous_tools = models.JSONField(null=True)
+    changed_at = models.DateTimeField(null=True)
     fetched_at = models.DateTimeField()
     expires_at = models.DateTimeField(db_index=True)
     last_error = models.CharField(max_length=300, blank=True)
@@ -20,6 +25,7 @@ class CatalogSnapshot(models.Model):
     class Meta:
         ordering = ["-fetched_at"]
         default_permissions = ("view",)
+        permissions = [("refresh_catalogsnapshot", "Can have the tools asked for anew")]
         constraints = [
             models.UniqueConstraint(fields=["source", "caller_fingerprint"], name="catalog_once_a_caller"),
         ]

@@ -7,6 +7,7 @@ from typing import Any
 
 import structlog
 from django.db import DatabaseError
+from django.db.models import F, Q
 
 from tools.catalog import Listing, as_json
 from tools.contract import Tool
@@ -14,6 +15,9 @@ from tools.frozen import thaw
 from tools.models import CatalogSnapshot
 
 log = structlog.get_logger(__name__)
+
+# A row that never got an answer shows no tools either, but had none before.
+_LISTED = ~Q(digest="") | Q(last_error="")
 
 
 class SnapshotCache:
@@ -38,7 +42,7 @@ class SnapshotCache:
         return _listing(row) if row else None
 
     async def put(self, listing: Listing) -> None:
-        """Keeps the listing in place of the one before."""
+        """Keeps the listing in place of the one before, whose tools stay beside it where they were others."""
         values: dict[str, Any] = {
             "fetched_at": listing.fetched_at,
             "expires_at": listing.expires_at,
@@ -48,10 +52,12 @@ class SnapshotCache:
             values["tools"] = [thaw(as_json(tool)) for tool in listing.tools]
             values["refused"] = [list(pair) for pair in listing.refused]
             values["digest"] = listing.digest
+        row: dict[str, Any] = {"source": listing.source, "caller_fingerprint": listing.fingerprint}
         try:
-            await CatalogSnapshot.objects.aupdate_or_create(
-                source=listing.source, caller_fingerprint=listing.fingerprint, defaults=values
-            )
+            if not listing.error:
+                kept = CatalogSnapshot.objects.filter(_LISTED, **row).exclude(digest=listing.digest)
+                await kept.aupdate(previous_tools=F("tools"), changed_at=listing.fetched_at)
+            await CatalogSnapshot.objects.aupdate_or_create(**row, defaults=values)
         except DatabaseError:
             log.warning("catalog.cache_unwritable", source=listing.source, exc_info=True)
 

@@ -2,8 +2,16 @@
 
 from django.contrib import admin
 
-from conversations.admin import api_keys, conversations, people, phone_links, tool_calls, tool_declarations
+from conversations.admin import (
+    api_keys,
+    catalog,
+    conversations,
+    people,
+    phone_links,
+    tool_calls,
+    tool_declarations,
+)
 
 admin.site.index_title = "Start here"
 
-__all__ = ["api_keys", "conversations", "people", "phone_links", "tool_calls", "tool_declarations"]
+__all__ = ["api_keys", "catalog", "conversations", "people", "phone_links", "tool_calls", "tool_declarations"]

@@ -14,7 +14,7 @@ from django.urls import path, reverse
 from unfold.decorators import action, display
 from unfold.widgets import UnfoldAdminTextInputWidget
 
-from conversations.admin.conversation_actions import counted
+from conversations.admin.asking import counted
 from conversations.admin.log import note
 from conversations.identity import keys
 from conversations.models import ApiKey

@@ -5,7 +5,6 @@ from __future__ import annotations
 from uuid import UUID
 
 from django.contrib import messages
-from django.contrib.admin import helpers
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
@@ -14,6 +13,7 @@ from django.utils import timezone
 
 from conversations import cleanups, lifecycle, retention
 from conversations.admin import words
+from conversations.admin.asking import CONFIRMED, counted, selection
 from conversations.admin.log import note, note_about_all
 from conversations.models import Conversation
 from tools.admin import ReadOnlyAdmin, moment
@@ -53,15 +53,10 @@ def end_selected(
     """Asks once with the counts, then closes the selected conversations that are open."""
     still_open = rows.filter(state=Conversation.State.OPEN)
     back = reverse("admin:conversations_conversation_changelist")
-    if request.POST.get("confirmed"):
+    if request.POST.get(CONFIRMED):
         end(request, still_open.order_by("opened_at")[:_AT_ONCE])
         return HttpResponseRedirect(back)
     selected, ending = rows.count(), still_open.count()
-    hidden = [("action", "end_selected"), ("confirmed", "yes")]
-    hidden += [
-        (helpers.ACTION_CHECKBOX_NAME, pk) for pk in request.POST.getlist(helpers.ACTION_CHECKBOX_NAME)
-    ]
-    hidden += [("select_across", request.POST.get("select_across", "0"))]
     context = {
         "question": "End the selected conversations?",
         "lines": [CONSEQUENCES],
@@ -70,7 +65,7 @@ def end_selected(
             ("Open, these will be ended", min(ending, _AT_ONCE)),
             ("Closed already, nothing happens to these", selected - ending),
         ],
-        "hidden": hidden,
+        "hidden": selection(request, "end_selected"),
         "button": "Yes, end them" if ending else "",
         "cancel": back,
     }
@@ -85,11 +80,6 @@ def end(request: HttpRequest, conversations: QuerySet[Conversation] | list[Conve
         messages.success(request, f"Ended {counted(len(ended), 'conversation')}.")
     else:
         messages.info(request, "Nothing to end: it was closed already.")
-
-
-def counted(count: int, what: str) -> str:
-    """`1 conversation`, `2 conversations`."""
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 def clean_up(pages: ReadOnlyAdmin, request: HttpRequest) -> HttpResponse:

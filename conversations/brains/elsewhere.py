@@ -16,7 +16,7 @@ from channels.exceptions import ChannelFull
 from channels.layers import InMemoryChannelLayer, get_channel_layer
 from redis.exceptions import RedisError
 
-from conversations import lifecycle
+from conversations import nudging
 from conversations.brains import voice
 from conversations.brains.answering import LIMIT
 from conversations.brains.tickets import Ticket
@@ -38,7 +38,7 @@ async def ask(ticket: Ticket, words: str, line: str) -> AsyncGenerator[str, None
     layer = get_channel_layer()
     if layer is None or isinstance(layer, InMemoryChannelLayer):
         raise NobodyAsks
-    group = lifecycle.group(ticket.conversation_id)
+    group = nudging.group(ticket.conversation_id)
     try:
         mine = await layer.new_channel()
         wanted = {"type": ASK, "reply": mine, "session": ticket.session_id, "words": words, "line": line}

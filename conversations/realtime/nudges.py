@@ -10,7 +10,7 @@ import structlog
 from channels.layers import BaseChannelLayer, get_channel_layer
 from redis.exceptions import RedisError
 
-from conversations import lifecycle
+from conversations import nudging
 
 log = structlog.get_logger(__name__)
 
@@ -32,7 +32,7 @@ async def listen(
     layer = get_channel_layer()
     if layer is None:
         return
-    group = lifecycle.group(conversation_id)
+    group = nudging.group(conversation_id)
     joining, listened = asyncio.create_task(_join(layer, group)), False
     try:
         # Never cut short: a Redis client may swallow a cancellation, or leave a channel that nobody reads.
@@ -40,7 +40,7 @@ async def listen(
         listened = True
         while True:
             message = await layer.receive(channel)
-            if message["type"] == lifecycle.NUDGE:
+            if message["type"] == nudging.NUDGE:
                 on_nudge()
             else:
                 on_message(message)

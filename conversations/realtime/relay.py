@@ -268,6 +268,8 @@ class Relay:
         heartbeat = database_sync_to_async(lifecycle.heartbeat)
         standing = await heartbeat(self.conversation_id, self._owner, self._generation, active)
         if standing.state == "held":
+            if standing.stale_tools:
+                self._tools_changed()
             return None
         return endings.TAKEN_OVER if standing.state == "superseded" else endings.closed(standing.reason)
 

@@ -7,7 +7,7 @@ from django.test import Client
 from django.utils import timezone
 
 from conversations.models import BackendToken, Conversation, ToolCall, Turn, UpstreamSession
-from tools.models import ToolDeclaration
+from tools.models import CatalogSnapshot, ToolDeclaration
 from tools.schema import digest_of
 
 VIEW = (
@@ -20,6 +20,8 @@ AUDIT = (*VIEW, "conversations.read_transcripts", "conversations.read_payloads")
 OPERATE = (
     *VIEW,
     "tools.approve_tooldeclaration",
+    "tools.refresh_catalogsnapshot",
+    "conversations.erase_token",
     "conversations.end_conversation",
     "conversations.run_cleanup",
     "conversations.view_phonelink",
@@ -113,6 +115,25 @@ def declaration(description="Reads a report.", name="get_report", **values):
         "last_seen_at": seen,
     }
     return ToolDeclaration.objects.create(name=name, first_seen_at=seen, **{**defaults, **values})
+
+
+def catalog(fingerprint="f" * 64, names=("get_report",), **values):
+    """A catalog that was fetched now, of tools with these names."""
+    now = timezone.now()
+    tools = [
+        {
+            "name": name,
+            "description": f"Describes {name}.",
+            "parameters": {"type": "object", "properties": {"report_id": {"type": "string"}}},
+            "output_schema": None,
+            "source": "aquaportal",
+        }
+        for name in names
+    ]
+    times = {"fetched_at": now, "expires_at": now + timedelta(minutes=5)}
+    return CatalogSnapshot.objects.create(
+        **{"source": "aquaportal", "caller_fingerprint": fingerprint, "tools": tools, **times, **values}
+    )
 
 
 def upstream(row, **values):

@@ -44,6 +44,7 @@ def pages(recorded):
     key = keys.make("kiosk")
     one = recorded.tool_calls.get()
     change = make.declaration()
+    catalog = make.catalog()
     return [
         (
             reverse("admin:tools_tooldeclaration_change", args=[change.pk]),
@@ -53,6 +54,9 @@ def pages(recorded):
             reverse("admin:tools_tooldeclaration_approve", args=[change.pk]),
             "tools.approve_tooldeclaration",
         ),
+        (reverse("admin:tools_catalogsnapshot_change", args=[catalog.pk]), "tools.view_catalogsnapshot"),
+        (reverse("admin:tools_catalogsnapshot_refresh", args=[catalog.pk]), "tools.refresh_catalogsnapshot"),
+        (reverse("admin:tools_catalogsnapshot_refresh_all"), "tools.refresh_catalogsnapshot"),
         *((reverse(f"admin:{name}_changelist"), permission) for name, permission in LISTS.items()),
         (reverse("admin:conversations_conversation_change", args=[recorded.pk]), to_view("conversation")),
         (reverse("admin:conversations_toolcall_change", args=[one.pk]), to_view("toolcall")),

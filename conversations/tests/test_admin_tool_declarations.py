@@ -6,7 +6,7 @@ import pytest
 from django.contrib.admin.models import LogEntry
 from django.urls import reverse
 
-from conversations.admin.tool_declarations import MOST_COMPARED, MOST_LINES, diff
+from conversations.admin.json_diff import MOST_COMPARED, MOST_LINES, diff
 from conversations.tests import operators as make
 from tools.models import ToolDeclaration
 

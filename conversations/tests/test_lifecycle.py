@@ -140,6 +140,28 @@ def test_a_heartbeat_renews_the_lease_and_only_an_active_one_the_idle_clock():
     assert conversation.last_seen_at > before
 
 
+def test_a_heartbeat_tells_once_that_the_tools_are_stale_and_keeps_the_lease_case_196():
+    conversation = opened(ADA)
+    key = str(conversation.pk)
+    lifecycle.claim(key, OWNER)
+    changed(conversation, tools_stale=True, lease_expires_at=ago(seconds=1))
+    stale = lifecycle.heartbeat(key, OWNER, 1, active=False)
+    conversation.refresh_from_db()
+    assert stale == Standing("held", stale_tools=True)
+    assert conversation.lease_expires_at > timezone.now()
+    assert lifecycle.heartbeat(key, OWNER, 1, active=False) == Standing("held")
+
+
+def test_a_call_that_lost_its_claim_takes_no_word_of_stale_tools_away_from_the_new_one_case_196():
+    conversation = opened(ADA)
+    key = str(conversation.pk)
+    lifecycle.claim(key, OWNER)
+    lifecycle.claim(key, "process-b")
+    changed(conversation, tools_stale=True)
+    assert lifecycle.heartbeat(key, OWNER, 1, active=False) == Standing("superseded")
+    assert lifecycle.heartbeat(key, "process-b", 2, active=False).stale_tools
+
+
 def test_a_heartbeat_renews_the_secret_and_never_shortens_it():
     short = opened(ADA, secret_hash="s1", secret_expires_at=timezone.now() + timedelta(seconds=10))
     far = timezone.now() + timedelta(hours=1)

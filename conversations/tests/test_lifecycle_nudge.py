@@ -8,7 +8,7 @@ from asgiref.sync import sync_to_async
 from channels.layers import get_channel_layer
 from redis.exceptions import ConnectionError as RedisGone
 
-from conversations import lifecycle
+from conversations import lifecycle, nudging
 from conversations.identity.refusal import Refused
 from conversations.lifecycle import Opening
 from conversations.tests.rows import ADA, OWNER, opened
@@ -21,7 +21,7 @@ def layer(settings):
 
 
 async def listening(layer, conversation):
-    await layer.group_add(lifecycle.group(conversation.pk), "call")
+    await layer.group_add(nudging.group(conversation.pk), "call")
 
 
 async def next_message(layer):
@@ -62,7 +62,7 @@ def test_a_layer_that_is_down_costs_one_log_line_and_nothing_else(layer, monkeyp
 
     monkeypatch.setattr(type(layer), "group_send", fail)
     with caplog.at_level(logging.WARNING):
-        lifecycle.nudge("00000000-0000-4000-8000-000000000000")
+        nudging.nudge("00000000-0000-4000-8000-000000000000")
     assert len([line for line in caplog.records if "nudge.failed" in line.getMessage()]) == 1
 
 
@@ -70,7 +70,7 @@ def test_a_layer_that_hangs_is_given_up(layer, monkeypatch, caplog):
     async def hang(self, *args):
         await asyncio.Event().wait()
 
-    monkeypatch.setattr(lifecycle, "_NUDGE_LIMIT", 0.05)
+    monkeypatch.setattr(nudging, "_LIMIT", 0.05)
     monkeypatch.setattr(type(layer), "group_send", hang)
-    lifecycle.nudge("00000000-0000-4000-8000-000000000000")
+    nudging.nudge("00000000-0000-4000-8000-000000000000")
     assert "nudge.failed" in caplog.text

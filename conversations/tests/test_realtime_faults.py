@@ -14,7 +14,7 @@ from channels_redis.pubsub import RedisPubSubChannelLayer
 from django.db import OperationalError
 from django.utils import timezone
 
-from conversations import lifecycle
+from conversations import lifecycle, nudging
 from conversations.models import BackendToken, Conversation, ToolCall
 from conversations.realtime import relay, upstream
 from conversations.tests import speech_events as ga
@@ -304,7 +304,7 @@ async def test_a_nudge_over_redis_ends_a_call_before_its_heartbeat(vocero, ada, 
 
             async def nudged():
                 # More than once: the call may not have been listening yet.
-                await database_sync_to_async(lifecycle.nudge)(ada.conversation)
+                await database_sync_to_async(nudging.nudge)(ada.conversation)
                 return talk.ended
 
             await eventually(nudged)

@@ -11,7 +11,7 @@ import pytest
 from channels.layers import channel_layers, get_channel_layer
 from channels_redis.pubsub import RedisPubSubChannelLayer
 
-from conversations import lifecycle
+from conversations import nudging
 from conversations.models import Conversation, Turn
 from conversations.realtime import connection, nudges, relay
 from conversations.tests.serving import in_thread
@@ -46,7 +46,7 @@ def in_loop(server, work):
 async def flood(conversation_id):
     layer = get_channel_layer()
     for _ in range(FLOOD):
-        await layer.group_send(lifecycle.group(conversation_id), {"type": lifecycle.NUDGE})
+        await layer.group_send(nudging.group(conversation_id), {"type": nudging.NUDGE})
 
 
 def kept(layer):
@@ -86,7 +86,7 @@ async def test_listeners_that_are_cancelled_at_any_moment_leave_the_layer_as_it_
         for _ in range(dice.randint(0, 12)):
             await asyncio.sleep(0)
         if dice.random() < 0.3:
-            await layer.group_send(lifecycle.group(f"cancelled-{number % 7}"), {"type": lifecycle.NUDGE})
+            await layer.group_send(nudging.group(f"cancelled-{number % 7}"), {"type": nudging.NUDGE})
         task.cancel()
         await asyncio.wait({task})
 
@@ -97,7 +97,7 @@ async def test_listeners_that_are_cancelled_at_any_moment_leave_the_layer_as_it_
         fresh = asyncio.create_task(nudges.listen("fresh", nudged.set))
 
         async def reached():
-            await layer.group_send(lifecycle.group("fresh"), {"type": lifecycle.NUDGE})
+            await layer.group_send(nudging.group("fresh"), {"type": nudging.NUDGE})
             return nudged.is_set()
 
         await eventually(reached)

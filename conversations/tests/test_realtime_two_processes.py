@@ -15,8 +15,9 @@ from asgiref.sync import sync_to_async
 from channels.db import database_sync_to_async
 from django.db import connection
 
-from conversations import lifecycle
+from conversations import lifecycle, refreshing
 from conversations.realtime import relay
+from conversations.refreshing import Refreshed
 from conversations.tests.serving import (
     ROOT,
     Process,
@@ -240,6 +241,42 @@ async def test_a_server_that_is_told_to_stop_closes_its_rows_itself(
     assert await ask("SELECT outcome FROM conversations_turn") == [("cancelled",)]
     assert await ask("SELECT owner FROM conversations_conversation") == [("",)]
     assert "Traceback" not in "".join(b.log)
+
+
+def offered(line):
+    """The names of the tools in the last declaration that the service got."""
+    return {tool["name"] for tool in line.sent_of("session.update")[-1]["session"]["tools"]}
+
+
+@pytest.mark.parametrize("deployment", ["tests"], indirect=True)
+async def test_a_refresh_reaches_five_calls_in_two_processes_and_a_running_tool_finishes_case_196(
+    deployment, b, speech, aquaportal
+):
+    """There is no Redis here: the calls learn it from their rows, by heartbeat."""
+    people = [Person(deployment.a.address) for _ in range(5)]
+    async with contextlib.AsyncExitStack() as stack:
+        talks = []
+        for number, one in enumerate(people):
+            await one.bootstrap(phone=ADMINISTRATOR)
+            address = b.address if number % 2 else None
+            talks.append(await stack.enter_async_context(one.talks(address)))
+            await talks[-1].ready()
+        busy, line = talks[0], speech.lines[0]
+        await slow_tool(busy, speech, aquaportal)
+        aquaportal.faults.switch(withdrawn_tools=("get_my_briefing",))
+        assert all("get_my_briefing" in offered(each) for each in speech.lines)
+        for each in speech.lines:
+            each.skip()
+        assert await database_sync_to_async(refreshing.refresh)() == Refreshed(catalogs=5, calls=5)
+        for each in speech.lines[1:]:
+            await each.asked("session.update")
+        assert "get_my_briefing" in offered(line), "the turn that runs keeps its tools"
+        speech.replies.append(Says("There are three."))
+        aquaportal.faults.release()
+        assert (await busy.shown("vocero.tool.completed"))["name"] == "list_reports"
+        await line.asked("session.update")
+        assert [len(offered(each)) for each in speech.lines] == [7] * 5
+        assert not any("get_my_briefing" in offered(each) for each in speech.lines)
 
 
 @pytest.mark.postgres

@@ -42,6 +42,34 @@ async def test_a_newer_listing_takes_the_place_of_the_older():
     assert await CatalogSnapshot.objects.acount() == 1
 
 
+async def test_what_was_offered_before_stays_beside_what_is_offered_now():
+    cache, later = SnapshotCache(300), NOW + timedelta(minutes=5)
+    await cache.put(LISTING)
+    await cache.put(replace(LISTING, fetched_at=later))
+    assert (await CatalogSnapshot.objects.aget()).previous_tools is None, "the same tools are no change"
+    fewer = replace(LISTING, tools=TOOLS[:1], digest=digest_of(TOOLS[:1]), fetched_at=later)
+    await cache.put(fewer)
+    await cache.put(replace(fewer, fetched_at=later + timedelta(minutes=5)))
+    row = await CatalogSnapshot.objects.aget()
+    assert [tool["name"] for tool in row.previous_tools] == ["get_report", "b"]
+    assert [tool["name"] for tool in row.tools] == ["get_report"]
+    assert row.changed_at == later
+
+
+async def test_after_a_discovery_that_never_worked_the_first_tools_are_no_change():
+    cache = SnapshotCache(300)
+    await cache.put(replace(LISTING, tools=(), refused=(), digest="", error="unavailable"))
+    await cache.put(LISTING)
+    assert (await CatalogSnapshot.objects.aget()).changed_at is None
+
+
+async def test_tools_that_come_to_a_caller_who_had_none_are_a_change():
+    cache = SnapshotCache(300)
+    await cache.put(replace(LISTING, tools=(), digest=""))
+    await cache.put(LISTING)
+    assert (await CatalogSnapshot.objects.aget()).previous_tools == []
+
+
 async def test_a_failure_marks_the_row_and_keeps_the_tools_for_the_operator():
     cache = SnapshotCache(300)
     await cache.put(LISTING)
