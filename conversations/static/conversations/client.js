@@ -6,10 +6,10 @@ import { Speaker } from "./audio/speaker.js";
 import { identityOf } from "./boot.js";
 import { Call } from "./call.js";
 import { Link } from "./link.js";
+import { faceOf } from "./look.js";
 import { Store } from "./model.js";
 import { noticeOf } from "./notice.js";
 import { WebSearch } from "./search.js";
-import { phaseOf } from "./state.js";
 import { Toolbook } from "./toolbook.js";
 import { ActionsView } from "./view/actions.js";
 import { Callers } from "./view/callers.js";
@@ -105,7 +105,7 @@ export function mount(page, boot) {
     callers.render(model);
     lines.render(model, now);
     sheet.render(model, now);
-    orb.show(phaseOf(model.call));
+    orb.show(faceOf(model));
     clearTimeout(tick);
     if (model.call.turn.tools.length || model.sheets.length || noticeOf(model)?.until != null) tick = setTimeout(render, TICK_MS);
   }

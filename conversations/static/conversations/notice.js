@@ -33,9 +33,10 @@ function notice(text, more) {
  */
 function aboutLink({ call, problem }) {
   if (!problem) return null;
-  if (call.link === "reconnecting") {
+  if (call.link === "reconnecting" || call.link === "connecting") {
     const text = problem.code === "capacity" ? "closed.capacity" : "hint.reconnecting";
-    return notice(text, { tone: "calm", until: problem.retryAt, deed: "reconnect", label: "deed.reconnect_now" });
+    const way = /** @type {const} */ ({ deed: "reconnect", label: "deed.reconnect_now" });
+    return notice(text, { tone: "calm", until: problem.retryAt, ...(call.link === "reconnecting" ? way : {}) });
   }
   const { text, ...way } = explain(problem.code);
   const tone = call.link === "ended" ? "calm" : "problem";

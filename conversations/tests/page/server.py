@@ -12,7 +12,9 @@ from mimetypes import guess_type
 
 from django.contrib.staticfiles import finders
 from django.template.loader import render_to_string
+from django.utils import translation
 
+from conversations.views import catalog
 from vocero.policy import PAGES
 
 RATE = 24000
@@ -87,7 +89,9 @@ class _Handler(BaseHTTPRequestHandler):
         path = self.path.partition("?")[0]
         self.page.requests.append(path)
         if path == "/":
-            html = render_to_string("conversations/page.html", {"boot": self.page.boot}).encode()
+            with translation.override(self.headers.get("Accept-Language", "en")[:2]):
+                boot = {**self.page.boot, "catalog": catalog()}
+                html = render_to_string("conversations/page.html", {"boot": boot}).encode()
             self.answer(200, html, "text/html", {"Set-Cookie": "csrftoken=csrf-of-the-page; Path=/"})
         elif path.startswith("/static/"):
             self.static(path.removeprefix("/static/"))

@@ -83,7 +83,7 @@ def test_a_turn_that_fails_is_told_and_the_next_question_is_answered(written, se
 def test_the_line_can_be_tried_again(written, line):
     written.get_by_role("button", name="Try again").click()
     expect(written.locator("#notice")).to_be_hidden()
-    assert len(line.sockets) == 2
+    until(written, lambda: len(line.sockets) == 2)
 
 
 def test_where_nothing_reasons_the_speech_service_is_needed(page, server, line):

@@ -21,6 +21,7 @@ const LEAVE_MS = 5_000;
 export class ActionsView {
   #page;
   #toast;
+  #told;
   #leaving;
   #leavingText;
   #report;
@@ -39,6 +40,8 @@ export class ActionsView {
   constructor(page, report, go, signal) {
     this.#page = page;
     this.#toast = find(page, "toast", HTMLElement);
+    // The page has one place that is read out; a toast is said there too.
+    this.#told = find(page, "told", HTMLElement);
     this.#leaving = find(page, "leaving", HTMLElement);
     this.#leavingText = find(page, "leaving-text", HTMLElement);
     this.#report = report;
@@ -65,9 +68,11 @@ export class ActionsView {
   #say(words) {
     clearTimeout(this.#toastEnds);
     write(this.#toast, words);
+    write(this.#told, words);
     this.#toast.hidden = false;
     this.#toastEnds = setTimeout(() => {
       this.#toast.hidden = true;
+      write(this.#told, "");
     }, TOAST_MS);
     return "done";
   }

@@ -1,23 +1,20 @@
-/** The ring around the microphone: what is heard and what is said, drawn from the real signal. */
+/** The ring around the microphone: a shape for each state, and in it what is heard and said, from the real signal. */
 
-/** @typedef {import("../state.js").Phase} Phase */
+import { SHAPES } from "./shapes.js";
 
-const BARS = 72;
-const HISTORY = BARS / 2;
+/** @typedef {import("../look.js").Face} Face */
+
+const HISTORY = 36;
 const SILENCE_DB = -54;
-const TURN_MS = 1600;
 const STEP_MS = 33;
+/** With reduced motion the level changes this seldom, and in this few steps. */
+const CALM_MS = 500;
+const CALM_STEPS = 4;
+/** What the history looks like where it may not move. */
+const STILL = Array.from({ length: HISTORY }, (_, i) => 0.62 + 0.38 * Math.cos(i * 1.3) * Math.cos(i * 0.37));
 
-/** @type {Partial<Record<Phase, "in" | "out" | "turn">>} */
-const MOVES = {
-  listening: "in",
-  hearing: "in",
-  speaking: "out",
-  thinking: "turn",
-  connecting: "turn",
-  reconnecting: "turn",
-  awaiting_microphone: "turn",
-};
+/** @type {Partial<Record<Face, "in" | "out">>} */
+const SIDES = { listening: "in", hearing: "in", speaking: "out" };
 
 /**
  * @param {number} level root mean square, 0…1
@@ -32,8 +29,8 @@ export function toSight(level) {
 export class Orb {
   #canvas;
   #calm = matchMedia("(prefers-reduced-motion: reduce)");
-  /** @type {Phase} */
-  #phase = "connecting";
+  /** @type {Face} */
+  #face = "connecting";
   #levels = { in: 0, out: 0 };
   /** @type {number[]} */
   #history = Array(HISTORY).fill(0);
@@ -48,7 +45,9 @@ export class Orb {
     this.#canvas = canvas;
     const resized = new ResizeObserver(() => this.#wake());
     resized.observe(canvas);
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.#wake(), { signal });
+    for (const query of ["(prefers-color-scheme: dark)", "(forced-colors: active)"]) {
+      matchMedia(query).addEventListener("change", () => this.#wake(), { signal });
+    }
     signal.addEventListener("abort", () => {
       resized.disconnect();
       cancelAnimationFrame(this.#frame);
@@ -56,10 +55,10 @@ export class Orb {
     });
   }
 
-  /** @param {Phase} phase */
-  show(phase) {
-    if (phase === this.#phase) return;
-    this.#phase = phase;
+  /** @param {Face} face */
+  show(face) {
+    if (face === this.#face) return;
+    this.#face = face;
     this.#wake();
   }
 
@@ -78,42 +77,31 @@ export class Orb {
   /** @param {number} now */
   #tick(now) {
     this.#frame = 0;
-    const move = MOVES[this.#phase];
-    if (now - this.#stepped >= STEP_MS) {
+    const side = SIDES[this.#face];
+    const calm = this.#calm.matches;
+    if (now - this.#stepped >= (calm ? CALM_MS : STEP_MS)) {
       this.#stepped = now;
-      const level = move === "in" || move === "out" ? this.#levels[move] : 0;
-      this.#history = [level, ...this.#history].slice(0, HISTORY);
-      this.#levels.in *= 0.7;
-      this.#levels.out *= 0.7;
+      this.#step(side ? this.#levels[side] : 0, calm);
     }
-    this.#draw(now, move);
-    const fading = this.#history.some((level) => level > 0.01);
-    if (fading || (move && !(move === "turn" && this.#calm.matches))) this.#wake();
+    const moves = SHAPES[this.#face].turns && !calm;
+    this.#draw(moves ? now : 0);
+    if (side || moves || this.#history.some((level) => level > 0.01)) this.#wake();
   }
 
   /**
-   * How far a bar reaches and how strong it is, both 0…1.
-   * @param {number} i
-   * @param {number} now
-   * @param {"in" | "out" | "turn" | undefined} move
+   * @param {number} level 0…1
+   * @param {boolean} calm
    */
-  #bar(i, now, move) {
-    if (move === "turn") {
-      const turned = this.#calm.matches ? 0 : now / TURN_MS;
-      const behind = (((turned - i / BARS) % 1) + 1) % 1;
-      return { reach: 0.12 * (1 - behind), strength: 0.2 + 0.8 * (1 - behind) ** 2 };
-    }
-    // Both halves mirror each other; with reduced motion the whole ring moves as one.
-    const age = this.#calm.matches ? 0 : Math.abs(i - HISTORY);
-    const reach = this.#history[Math.min(HISTORY - 1, age)] * (1 - 0.5 * (age / HISTORY));
-    return { reach, strength: move ? 0.55 + 0.45 * reach : 0.35 };
+  #step(level, calm) {
+    const step = Math.round(level * CALM_STEPS) / CALM_STEPS;
+    this.#history = calm ? STILL.map((one) => one * step) : [level, ...this.#history].slice(0, HISTORY);
+    const fade = calm ? 0 : 0.7;
+    this.#levels.in *= fade;
+    this.#levels.out *= fade;
   }
 
-  /**
-   * @param {number} now
-   * @param {"in" | "out" | "turn" | undefined} move
-   */
-  #draw(now, move) {
+  /** @param {number} now */
+  #draw(now) {
     const context = this.#canvas.getContext("2d");
     const side = this.#canvas.clientWidth;
     if (!context || !side) return;
@@ -121,21 +109,8 @@ export class Orb {
     this.#canvas.width = this.#canvas.height = Math.round(side * scale);
     context.scale(scale, scale);
     context.translate(side / 2, side / 2);
-    context.strokeStyle = getComputedStyle(this.#canvas).color;
+    context.strokeStyle = context.fillStyle = getComputedStyle(this.#canvas).color;
     context.lineCap = "round";
-    context.lineWidth = Math.max(2, side / 75);
-    const inner = side * 0.37;
-    const room = side * 0.5 - context.lineWidth / 2 - inner;
-    for (let i = 0; i < BARS; i += 1) {
-      const { reach, strength } = this.#bar(i, now, move);
-      const angle = (i / BARS) * 2 * Math.PI + Math.PI / 2;
-      const [x, y] = [Math.cos(angle), Math.sin(angle)];
-      const outer = inner + Math.max(0.01, reach) * room;
-      context.globalAlpha = strength;
-      context.beginPath();
-      context.moveTo(x * inner, y * inner);
-      context.lineTo(x * outer, y * outer);
-      context.stroke();
-    }
+    SHAPES[this.#face].draw({ context, inner: side * 0.36, outer: side * 0.5, now, levels: this.#history });
   }
 }

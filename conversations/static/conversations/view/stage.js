@@ -1,5 +1,6 @@
 /** The state of the call in large letters, the microphone, and the one thing to tell. */
 
+import { faceOf } from "../look.js";
 import { noticeOf } from "../notice.js";
 import { phaseOf } from "../state.js";
 import { duration, say } from "../text.js";
@@ -7,7 +8,7 @@ import { find, write } from "./dom.js";
 
 /**
  * @typedef {import("../model.js").Model} Model
- * @typedef {import("../state.js").Phase} Phase
+ * @typedef {import("../look.js").Face} Face
  * @typedef {import("../text.js").TextKey} TextKey
  * @typedef {import("../types.js").Deed} Deed
  * @typedef {{pressMicrophone: () => void, toggleMute: () => void, stop: () => void, act: (deed: Deed) => void}} Intents
@@ -15,20 +16,14 @@ import { find, write } from "./dom.js";
 
 /**
  * @param {Model} model
- * @param {Phase} phase
- * @returns {{word: string, hint: string}}
+ * @param {Face} face
+ * @returns {string}
  */
-function wording(model, phase) {
+function hintOf(model, face) {
   const { turn, microphone } = model.call;
-  if (phase === "thinking" && model.sheets.length) return { word: say("phase.asking"), hint: say("hint.asking") };
-  if (phase === "thinking" && turn.tools.length) {
-    const label = model.chips[turn.tools[turn.tools.length - 1]]?.label ?? "";
-    return { word: say("phase.looking"), hint: label };
-  }
-  if (phase === "speaking" && microphone !== "on") {
-    return { word: say("phase.speaking"), hint: say("hint.speaking_alone") };
-  }
-  return { word: say(`phase.${phase}`), hint: say(`hint.${phase}`) };
+  if (face === "looking") return model.chips[turn.tools[turn.tools.length - 1]]?.label ?? "";
+  if (face === "speaking" && microphone !== "on") return say("hint.speaking_alone");
+  return say(`hint.${face}`);
 }
 
 /** @type {Record<string, TextKey>} */
@@ -92,12 +87,13 @@ export class Stage {
   render(model, now) {
     const phase = phaseOf(model.call);
     const { microphone } = model.call;
-    const { word, hint } = wording(model, phase);
+    const face = faceOf(model);
     const notice = noticeOf(model);
     this.#client.dataset.phase = phase;
+    this.#client.dataset.face = face;
     this.#client.dataset.microphone = microphone;
-    write(this.#word, word);
-    write(this.#hint, notice && (phase === "reconnecting" || phase === "ready") ? "" : hint);
+    write(this.#word, say(`phase.${face}`));
+    write(this.#hint, notice && (phase === "reconnecting" || phase === "ready") ? "" : hintOf(model, face));
     write(this.#microphoneLabel, say(PRESS[microphone]));
     this.#microphone.setAttribute("aria-pressed", String(microphone === "on" || microphone === "muted"));
     this.#offer(this.#mute, microphone === "on" || microphone === "muted");
