@@ -137,7 +137,7 @@ X_FRAME_OPTIONS = "DENY"
 CONTENT_SECURITY_POLICY = {"DIRECTIVES": policy.PAGES}
 DATA_UPLOAD_MAX_MEMORY_SIZE = 262_144
 
-LOGGING = logging_config(LOG_LEVEL)
+LOGGING = logging_config(LOG_LEVEL, also_ours=VOCERO.reasoning.brain.partition(".")[0])
 LOGGING_CONFIG = "vocero.logs.configure"
 
 LOGIN_REDIRECT_URL = "admin:index"  # The only pages with a login are the operators'.

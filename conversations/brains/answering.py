@@ -113,6 +113,8 @@ class Answering:
     async def run(self) -> Ended:
         """The whole turn. Events are in `outlet`, the last one is `turn.completed` or `turn.failed`."""
         ports, ask, started = self._world.ports, self.ask, self._world.ports.now()
+        # The task is the turn's own, and so is its context.
+        structlog.contextvars.bind_contextvars(turn=ask.turn_id)
         if ask.kept:
             conversation_id = self._world.terms.conversation_id
             ports.write(TurnOpened(ask.turn_id, conversation_id, ask.index, "http", started))

@@ -13,6 +13,7 @@ import re
 from dataclasses import dataclass
 
 from conversations.identity import derived
+from vocero.hiding import LIVE
 
 _PURPOSE = "vocero tickets"
 _NAME = "Vocero-Ticket: "
@@ -58,4 +59,6 @@ def _told(ticket: Ticket) -> str:
 
 def _mac(key: bytes, told: str) -> str:
     made = hmac.new(key, told.encode(), hashlib.sha256).digest()
-    return base64.urlsafe_b64encode(made).decode().rstrip("=")
+    mac = base64.urlsafe_b64encode(made).decode().rstrip("=")
+    LIVE.keep(mac)
+    return mac

@@ -125,6 +125,7 @@ class RunTool:
     arguments: str
     room: int
     opened: Record
+    turn_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

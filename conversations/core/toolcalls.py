@@ -277,7 +277,10 @@ class ToolCalls:
     def _run(self, picked: Picked, arguments: str, room: int, opened: Record) -> list[Effect]:
         picked.running = True
         self._open[picked.call_id] = picked
-        return [RunTool(picked.call_id, picked.name, arguments, room, opened), self._started(picked)]
+        return [
+            RunTool(picked.call_id, picked.name, arguments, room, opened, picked.turn_id),
+            self._started(picked),
+        ]
 
     def _message(self, text: str) -> Mapping[str, Any]:
         """A user message of one `input_text`, for the model only."""

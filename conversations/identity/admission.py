@@ -13,6 +13,7 @@ from django.utils import timezone
 from conversations import lifecycle
 from conversations.identity import binding, origins
 from conversations.models import Conversation
+from vocero.hiding import LIVE
 
 COOKIE = "cookie"
 SECRET = "secret"  # noqa: S105  (a kind of visitor)
@@ -57,7 +58,10 @@ def admit_socket(conversation_id: str | None, cookie: str | None, secret: str | 
 def visitor_by_cookie(cookie: str | None) -> Visitor | None:
     """The browser that holds this cookie; None where it binds nothing."""
     visitor = Visitor(COOKIE, binding.digest(cookie)) if cookie else None
-    return visitor if visitor and _conversations(visitor).exists() else None
+    if not cookie or visitor is None or not _conversations(visitor).exists():
+        return None
+    LIVE.keep(cookie)
+    return visitor
 
 
 def visitor_by_secret(secret: str | None) -> Visitor | None:
@@ -66,7 +70,10 @@ def visitor_by_secret(secret: str | None) -> Visitor | None:
         return None
     visitor = Visitor(SECRET, binding.digest(secret))
     good = _conversations(visitor).filter(secret_expires_at__gt=timezone.now())
-    return visitor if good.exists() else None
+    if not good.exists():
+        return None
+    LIVE.keep(secret.removeprefix(binding.CLIENT_SECRET))
+    return visitor
 
 
 def owned(visitor: Visitor, conversation_id: str | None) -> Conversation | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import secrets
 
+from vocero.hiding import LIVE
+
 COOKIE = "vocero_browser"
 CLIENT_SECRET = "ek_"  # noqa: S105  (the prefix that clients recognise it by)
 API_KEY = "vk_"
@@ -12,7 +14,9 @@ API_KEY = "vk_"
 
 def new_value(prefix: str = "") -> str:
     """The prefix and 32 random bytes in URL-safe base64."""
-    return prefix + secrets.token_urlsafe(32)
+    value = secrets.token_urlsafe(32)
+    LIVE.keep(value)
+    return prefix + value
 
 
 def digest(value: str) -> str:

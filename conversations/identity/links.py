@@ -15,6 +15,7 @@ from django.utils import timezone
 from conversations.identity import phones, vault
 from conversations.identity.refusal import Refused
 from conversations.models import Conversation, PhoneLink
+from vocero.hiding import LIVE
 
 LIFETIME = timedelta(minutes=60)
 
@@ -54,13 +55,17 @@ def issue(phone: str, lifetime: timedelta = LIFETIME, made_by: str = "") -> Issu
         made_at=now,
         expires_at=now + lifetime,
     )
-    query = urlencode({"link": _signer().sign(_short(link_id))})
+    link = _signer().sign(_short(link_id))
+    LIVE.keep(link)
+    query = urlencode({"link": link})
     return Issued(link_id, row.expires_at, f"{settings.VOCERO.public_url}/?{query}")
 
 
 def look_up(link: str, browser_hash: str) -> Unused | Used:
     """What a link is good for in this browser. Raises Refused: invalid, link_expired or link_used."""
-    row = PhoneLink.objects.filter(pk=_signed_id(link)).select_related("conversation").first()
+    link_id = _signed_id(link)
+    LIVE.keep(link)
+    row = PhoneLink.objects.filter(pk=link_id).select_related("conversation").first()
     if row is None:
         raise Refused("link_expired", "This link is no longer valid. Ask for a new one.")
     if row.used_at:

@@ -16,6 +16,7 @@ import structlog
 from django.conf import settings
 
 from conversations.identity.refusal import Refused
+from vocero.hiding import LIVE
 
 log = structlog.get_logger(__name__)
 
@@ -44,6 +45,7 @@ class Identity:
 
 async def log_in(phone: str) -> Identity:
     """Logs a normalised phone in. Raises Refused: login_rejected, backend_contract or backend_unavailable."""
+    LIVE.keep(phone)
     url = settings.VOCERO.backend_login_url
     if not url:
         raise Refused("backend_unavailable", "Login by phone is not configured here.")
@@ -102,6 +104,7 @@ def _parsed(body: bytes) -> Identity | None:
     token, user_id, name = answer.get("sessionToken"), _user_id(user.get("id")), _name(user.get("name"))
     if not isinstance(token, str) or not _TOKEN.fullmatch(token) or not user_id or not name:
         return None
+    LIVE.keep(token)
     return Identity(user_id=user_id, name=name, token=token)
 
 

@@ -8,6 +8,7 @@ from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from django.conf import settings
 
 from conversations.identity import derived
+from vocero.hiding import LIVE
 
 
 class Unreadable(Exception):
@@ -16,6 +17,7 @@ class Unreadable(Exception):
 
 def seal(text: str, bound_to: str) -> str:
     """The ciphertext of a text, good only for the row that `bound_to` names."""
+    LIVE.keep(text)
     return _keys().encrypt(f"{bound_to}\n{text}".encode()).decode("ascii")
 
 
@@ -27,6 +29,7 @@ def unseal(ciphertext: str, bound_to: str) -> str:
         raise Unreadable("no key of S2S_TOKEN_KEYS opens it") from error
     if owner != bound_to:
         raise Unreadable("it belongs to another row")
+    LIVE.keep(text)
     return text
 
 

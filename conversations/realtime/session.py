@@ -360,7 +360,7 @@ class Session:
         if isinstance(record, TurnClosed) and record.silent_ms is not None:
             log.warning("turn.silent", turn=record.turn_id, ref=record.ref, silent_ms=record.silent_ms)
         if isinstance(record, CallOpened) and record.selection == "marker":
-            log.info("marker.detected", conversation=record.conversation_id, call=record.call_id)
+            log.info("marker.detected", conversation=record.conversation_id, call_id=record.call_id)
 
     def _clear_timer(self, name: str) -> None:
         timer = self._timers.pop(name, None)

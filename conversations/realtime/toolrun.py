@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
+from structlog.contextvars import bound_contextvars
+
 from conversations.core.effects import RunTool
 from conversations.core.events import Event, ToolEnded, ToolProgressed
 from conversations.core.records import Record
@@ -13,6 +15,7 @@ from conversations.realtime.words import FOR_MODEL
 from tools import executor
 from tools.catalog import Offer
 from tools.contract import CallContext, Caller, Progress
+from tools.executor import Outcome
 from tools.sources import inprocess
 
 # As often as a page needs it; a server may tell it a thousand times a second.
@@ -55,9 +58,7 @@ class Runner:
 
         context = CallContext(self.caller, self._limit(offer, effect.name), on_progress, on_untold)
         try:
-            async with asyncio.timeout(self.timeout):
-                await self.commit(effect.opened)
-            outcome = await executor.run(offer, effect.name, effect.arguments, context, effect.room)
+            outcome = await self._attempt(offer, effect, context)
         except (NotRecorded, TimeoutError):
             self.feed(ToolEnded(effect.call_id, "failed", "internal", FOR_MODEL["internal"], 0))
             return
@@ -80,6 +81,13 @@ class Runner:
         )
         if outcome.code == "unauthorized":
             self.unauthorized()
+
+    async def _attempt(self, offer: Offer, effect: RunTool, context: CallContext) -> Outcome:
+        """The row, then the call. What is logged meanwhile carries both ids, and nothing after it does."""
+        with bound_contextvars(turn=effect.turn_id, call_id=effect.call_id):
+            async with asyncio.timeout(self.timeout):
+                await self.commit(effect.opened)
+            return await executor.run(offer, effect.name, effect.arguments, context, effect.room)
 
     def _limit(self, offer: Offer, name: str) -> float:
         entry = offer.entries.get(name)

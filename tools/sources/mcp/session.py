@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import contextvars
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 import httpx2
+import structlog
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import Implementation
@@ -100,7 +102,7 @@ class Session:
     async def open(self) -> None:
         """Connects and negotiates; ToolFailure when that fails, TimeoutError when it takes too long."""
         ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._owner = asyncio.create_task(self._own(ready), name="mcp-session")
+        self._owner = asyncio.create_task(self._own(ready), name="mcp-session", context=_beyond_the_call())
         try:
             async with asyncio.timeout(self._server.patience.connect):
                 await asyncio.shield(ready)
@@ -192,6 +194,13 @@ async def _insists_on_streams(http: httpx2.AsyncClient, url: str, version: str) 
     notification = {"jsonrpc": "2.0", "method": "notifications/initialized"}
     response = await http.post(url, json=notification, headers=headers)
     return response.status_code == httpx2.codes.NOT_ACCEPTABLE
+
+
+def _beyond_the_call() -> contextvars.Context:
+    """The conversation's context without the call that happened to open the connection, which others use."""
+    context = contextvars.copy_context()
+    context.run(structlog.contextvars.unbind_contextvars, "turn", "call_id", "request_id")
+    return context
 
 
 def _fail(ready: asyncio.Future[None], failure: ToolFailure) -> None:
