@@ -3,14 +3,13 @@
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
 
-import { MicrophoneError } from "../static/conversations/audio/microphone.js";
 import { Call } from "../static/conversations/call.js";
 import { Store } from "../static/conversations/model.js";
 import { textOf } from "../static/conversations/transcript.js";
 
 mock.timers.enable({ apis: ["setTimeout"] });
 
-function scene({ cuts = [], cancelsEcho = true, opens = async () => true } = {}) {
+function scene({ cuts = [] } = {}) {
   const sent = [];
   const played = [];
   const link = { send: (event) => sent.push(event) > 0, start() {}, reconnect() {}, hurry() {} };
@@ -20,7 +19,7 @@ function scene({ cuts = [], cancelsEcho = true, opens = async () => true } = {})
     end() {},
     flush: async () => cuts.splice(0),
   };
-  const microphone = { open: opens, close() {}, mute() {}, cancelsEcho };
+  const microphone = { close() {} };
   const store = new Store();
   const call = new Call({ store, link, speaker, microphone });
   store.watch((event) => call.react(event));
@@ -100,37 +99,6 @@ test("progress is told once a second, the end always", () => {
     sent.map((event) => event.played_ms),
     [1020, 2040, 2600],
   );
-});
-
-test("without an echo canceller the microphone rests while the assistant speaks (case 159)", () => {
-  const frame = new Int16Array(480);
-  const deaf = open({ cancelsEcho: false });
-  deaf.happen("sound.playing", { playing: true });
-  deaf.call.sendSound(frame);
-  assert.deepEqual(deaf.types(), []);
-  deaf.happen("sound.playing", { playing: false });
-  deaf.call.sendSound(frame);
-  const open2 = open();
-  open2.happen("sound.playing", { playing: true });
-  open2.call.sendSound(frame);
-  assert.deepEqual([...deaf.types(), ...open2.types()], Array(2).fill("input_audio_buffer.append"));
-});
-
-test("a microphone that stops leaves silence behind, so that the last sentence ends", async () => {
-  const { call, sent } = open();
-  await call.pressMicrophone();
-  await call.pressMicrophone();
-  assert.equal(sent.length, 1);
-  assert.equal(Buffer.from(sent[0].audio, "base64").length, 2 * 24_000 * 0.8);
-});
-
-test("a refused microphone says which of the reasons it was", async () => {
-  const opens = async () => {
-    throw new MicrophoneError("busy");
-  };
-  const { call, store } = open({ opens });
-  await call.pressMicrophone();
-  assert.deepEqual([store.model.microphoneProblem, store.model.call.microphone], ["busy", "off"]);
 });
 
 test("sound of the answer goes to the loudspeaker as samples", () => {

@@ -16,7 +16,6 @@ const read = (event) => readFrame(JSON.stringify(event), 0);
 
 class Context {
   currentTime = 2;
-  destination = "out";
   loudest = 0;
   tones = [];
   createGain() {
@@ -57,7 +56,7 @@ test("a slow tool is heard once for each time that it is told", () => {
 
 test("the sound is short, soft and ends by itself", () => {
   const context = new Context();
-  const seconds = soundCue(context);
+  const seconds = soundCue(context, "out");
   assert.ok(seconds < 0.5);
   assert.ok(context.loudest <= 0.05);
   assert.ok(context.tones.length > 0);

@@ -1,7 +1,7 @@
 /** The conversation in action: what the person does and what the server says, carried out on devices and the line. */
 
-import { MicrophoneError } from "./audio/microphone.js";
-import { decodePcm, encodeBase64 } from "./audio/pcm.js";
+import { decodePcm } from "./audio/pcm.js";
+import { Listening } from "./listening.js";
 import { NAME as SEARCH } from "./search.js";
 import { isBusy } from "./state.js";
 import { textOf } from "./transcript.js";
@@ -21,8 +21,6 @@ import { textOf } from "./transcript.js";
 /** So long after a question without any sign the page listens again; the server apologises sooner. */
 const QUIET_MS = 30_000;
 const REPORT_MS = 1000;
-/** Silence behind the last word lets the speech service notice the end of a sentence. */
-const TAIL_MS = 800;
 
 /** @returns {string} new also for a conversation that goes on after a reload */
 function newId() {
@@ -34,7 +32,6 @@ function newId() {
 export class Call {
   #store;
   #link;
-  #microphone;
   #speaker;
   #search;
   #writing;
@@ -46,10 +43,16 @@ export class Call {
   constructor({ store, link, microphone, speaker, search = null, writing = null }) {
     this.#store = store;
     this.#link = link;
-    this.#microphone = microphone;
     this.#speaker = speaker;
     this.#search = search;
     this.#writing = writing;
+    this.listening = new Listening({
+      store,
+      link,
+      microphone,
+      revive: () => this.#revive(),
+      interrupt: () => this.#goOn(),
+    });
   }
 
   /** For good: the devices go silent, nothing is waited for. */
@@ -57,33 +60,15 @@ export class Call {
     clearTimeout(this.#quiet);
     this.#writing?.stop();
     this.#search?.cancel();
-    this.#microphone.close();
+    this.listening.close();
     this.#speaker.close();
   }
 
   // What the person does.
 
-  async pressMicrophone() {
+  /** Sound may begin with a press only. */
+  unlock() {
     void this.#speaker.unlock();
-    const { microphone } = this.#store.model.call;
-    if (microphone !== "off") {
-      this.#closeMicrophone();
-      return;
-    }
-    this.#store.dispatch({ type: "microphone.asked" });
-    this.#revive();
-    try {
-      if (await this.#microphone.open()) this.#store.dispatch({ type: "microphone.opened" });
-    } catch (error) {
-      const problem = error instanceof MicrophoneError ? error.problem : "unsupported";
-      this.#store.dispatch({ type: "microphone.failed", problem });
-    }
-  }
-
-  toggleMute() {
-    const muted = this.#store.model.call.microphone === "on";
-    this.#microphone.mute(muted);
-    this.#store.dispatch({ type: muted ? "microphone.muted" : "microphone.unmuted" });
   }
 
   /** Ends the answer and whatever is done for it. */
@@ -135,7 +120,7 @@ export class Call {
 
   /** @param {string} phone of the demo */
   async switchCaller(phone) {
-    this.#closeMicrophone();
+    this.listening.stop();
     await this.#speaker.flush(this.#store.model.call.turn.responses);
     await this.#link.start({ phone }, true);
   }
@@ -145,26 +130,12 @@ export class Call {
     void this.#speaker.unlock();
     if (deed === "retry" || deed === "begin") await this.#link.start();
     else if (deed === "reconnect") await this.#link.reconnect();
-    else if (deed === "microphone") await this.pressMicrophone();
+    else if (deed === "microphone") await this.listening.press();
+    else if (deed === "push") this.listening.chooseWay("push");
     else if (deed === "dismiss") this.#store.dispatch({ type: "trouble.dismissed" });
   }
 
   // What the devices do.
-
-  /** @param {Int16Array} samples */
-  sendSound(samples) {
-    const { call } = this.#store.model;
-    if (call.link !== "open") return;
-    // Without an echo canceller the assistant would interrupt itself.
-    if (call.turn.playing && !this.#microphone.cancelsEcho) return;
-    const bytes = new Uint8Array(samples.buffer, samples.byteOffset, samples.byteLength);
-    this.#link.send({ type: "input_audio_buffer.append", audio: encodeBase64(bytes) });
-  }
-
-  microphoneLost() {
-    this.#store.dispatch({ type: "microphone.failed", problem: "lost" });
-    this.#sendTail();
-  }
 
   /**
    * @param {string} item
@@ -192,6 +163,7 @@ export class Call {
   /** @param {Happening} event already in the model */
   react(event) {
     this.#watchQuiet();
+    this.listening.react(event);
     switch (event.type) {
       case "heard.started":
         // While a sheet is open it may be noise, for which nothing ends.
@@ -246,10 +218,20 @@ export class Call {
 
   /** Silence at once; nobody is left to tell what was heard, but the page shows it. */
   async #hangUp() {
-    if (this.#store.model.call.microphone !== "off") this.#closeMicrophone();
+    this.listening.stop();
     for (const { item, playedMs, receivedMs } of await this.#speaker.flush([])) {
       this.#store.dispatch({ type: "answer.cut", item, playedMs, receivedMs });
     }
+  }
+
+  /** The caller begins to speak without the service's noticing; over a sheet only words count. */
+  #goOn() {
+    const { call, sheets } = this.#store.model;
+    if (!sheets.length) {
+      this.#search?.cancel();
+      if (isBusy(call.turn)) this.#link.send({ type: "response.cancel" });
+    }
+    void this.#interrupt();
   }
 
   /** Silence at once; the server learns what was heard. */
@@ -294,16 +276,6 @@ export class Call {
     else if (call.link === "failed") void this.#link.reconnect();
     else if (call.link === "written" && call.microphone === "asking") void this.#link.reconnect();
     else if (call.link === "reconnecting") this.#link.hurry();
-  }
-
-  #closeMicrophone() {
-    this.#microphone.close();
-    this.#store.dispatch({ type: "microphone.stopped" });
-    this.#sendTail();
-  }
-
-  #sendTail() {
-    this.sendSound(new Int16Array((24_000 * TAIL_MS) / 1000));
   }
 
   #watchQuiet() {

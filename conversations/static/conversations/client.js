@@ -5,21 +5,26 @@ import { Microphone } from "./audio/microphone.js";
 import { Speaker } from "./audio/speaker.js";
 import { identityOf } from "./boot.js";
 import { Call } from "./call.js";
+import { listDevices } from "./audio/devices.js";
 import { Link } from "./link.js";
 import { faceOf } from "./look.js";
 import { Store } from "./model.js";
 import { noticeOf } from "./notice.js";
+import { recall, remember } from "./preferences.js";
 import { WebSearch } from "./search.js";
 import { Toolbook } from "./toolbook.js";
 import { ActionsView } from "./view/actions.js";
 import { Callers } from "./view/callers.js";
 import { Composer } from "./view/composer.js";
 import { find } from "./view/dom.js";
+import { Hold } from "./view/hold.js";
 import { LinesView } from "./view/lines.js";
 import { Orb } from "./view/orb.js";
+import { SettingsView } from "./view/settings.js";
 import { SheetView } from "./view/sheet.js";
 import { Stage } from "./view/stage.js";
 import { ToolsView } from "./view/tools.js";
+import { watchSleep } from "./wake.js";
 import { Writing } from "./writing.js";
 
 const TICK_MS = 500;
@@ -40,9 +45,10 @@ export function mount(page, boot) {
   const microphone = new Microphone(boot.worklets.capture, {
     onFrame(samples, level) {
       orb.level("in", level);
-      call.sendSound(samples);
+      settings.level(level);
+      call.listening.take(samples);
     },
-    onLost: () => call.microphoneLost(),
+    onLost: () => void call.listening.lost(),
   });
   const speaker = new Speaker(boot.worklets.playback, find(page, "voice", HTMLAudioElement), {
     onPlaying: (playing) => store.dispatch({ type: "sound.playing", playing }),
@@ -67,13 +73,38 @@ export function mount(page, boot) {
   const call = new Call({ store, link, microphone, speaker, search: boot.web_search ? search : null, writing });
 
   const intents = {
-    pressMicrophone: () => void call.pressMicrophone(),
-    toggleMute: () => call.toggleMute(),
+    toggleMute: () => call.listening.toggleMute(),
     stop: () => void call.stop(),
     /** @param {import("./types.js").Deed} deed */
     act: (deed) => void call.act(deed),
   };
   const stage = new Stage(page, intents, signal);
+  const gestures = {
+    press() {
+      call.unlock();
+      void call.listening.press();
+    },
+    hold() {
+      call.unlock();
+      call.listening.hold();
+    },
+    release: () => call.listening.release(),
+    drop: () => call.listening.drop(),
+  };
+  const hold = new Hold(page, gestures, signal);
+  const choices = {
+    /** @param {import("./preferences.js").Way} way */
+    way: (way) => call.listening.chooseWay(way),
+    /** @param {string} id */
+    input: (id) => void call.listening.chooseInput(id),
+    /** @param {string} id */
+    output: (id) => store.dispatch({ type: "output.chosen", id }),
+    tryInput: () => void call.listening.try(),
+    tryOutput: () => void speaker.test(),
+    opened: () => void list(),
+    closed: () => call.listening.endTry(),
+  };
+  const settings = new SettingsView(page, choices, speaker.canChoose, signal);
   const lines = new LinesView(page, (id) => void call.sendAgain(id), signal);
   /** @param {string} text */
   const ask = (text) => {
@@ -101,6 +132,8 @@ export function mount(page, boot) {
     const now = Date.now();
     const { model } = store;
     stage.render(model, now);
+    hold.render(model);
+    settings.render(model);
     composer.render(model);
     callers.render(model);
     lines.render(model, now);
@@ -117,7 +150,27 @@ export function mount(page, boot) {
     requestAnimationFrame(render);
   }
 
+  /** What is there, and whether what was chosen is. */
+  async function list() {
+    const found = await listDevices();
+    if (signal.aborted) return;
+    store.dispatch({ type: "devices.listed", ...found });
+    const { output } = store.model.chosen;
+    const named = found.outputs.some((device) => device.label);
+    if (output && named && !found.outputs.some(({ id }) => id === output)) {
+      await speaker.choose("");
+      store.dispatch({ type: "remarked", text: "devices.output_gone", detail: "", deed: "dismiss" });
+    } else await speaker.choose(output);
+  }
+
   store.watch((event) => call.react(event));
+  store.watch((event) => {
+    if (event.type === "microphone.opened" || event.type === "microphone.rested") void list();
+    if (event.type === "output.chosen") void speaker.choose(event.id);
+    if (event.type === "way.chosen" || event.type === "input.chosen" || event.type === "output.chosen") {
+      remember(() => localStorage, { way: store.model.way, ...store.model.chosen });
+    }
+  });
   store.watch((event) => {
     if (event.type === "action.asked") actions.perform(event);
   });
@@ -142,6 +195,9 @@ export function mount(page, boot) {
   const seen = () => {
     if (document.hidden) return;
     link.hurry();
+    wakeDevices();
+  };
+  const wakeDevices = () => {
     microphone.wake();
     if (store.model.call.turn.playing) void speaker.unlock();
   };
@@ -151,9 +207,17 @@ export function mount(page, boot) {
   addEventListener("online", () => link.hurry(), { signal });
   addEventListener("offline", () => link.cut(), { signal });
   document.addEventListener("visibilitychange", seen, { signal });
+  navigator.mediaDevices?.addEventListener("devicechange", () => void list(), { signal });
+  const woke = () => {
+    link.renew();
+    wakeDevices();
+  };
+  watchSleep(woke, signal);
   for (const press of ["pointerdown", "keydown"]) document.addEventListener(press, unblock, { signal });
 
+  store.dispatch({ type: "preferences.recalled", ...recall(() => localStorage) });
   render();
+  void list();
   void link.start(identityOf(boot));
 
   return {

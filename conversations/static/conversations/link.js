@@ -119,7 +119,13 @@ export class Link {
   cut() {
     if (!this.#socket) return;
     const mine = this.#drop();
-    this.#later(mine, "lost", backOff(this.#lost, Math.random()), () => this.reconnect());
+    this.#later(mine, "offline", backOff(this.#lost, Math.random()), () => this.reconnect());
+  }
+
+  /** The computer slept or changed its network: a socket that looks open may have been dead for long. */
+  renew() {
+    if (this.#socket) void this.reconnect();
+    else this.hurry();
   }
 
   /** For good: whatever an attempt under way still brings opens nothing. */

@@ -19,6 +19,10 @@ import { stepLines } from "./transcript.js";
  * @property {import("./types.js").MicrophoneProblem | null} microphoneProblem
  * @property {number | null} speechRetryAt the speech service is lost, until then at least
  * @property {boolean} soundBlocked
+ * @property {import("./preferences.js").Way} way of talking
+ * @property {{input: string, output: string}} chosen devices by their id, empty for the default ones
+ * @property {{inputs: import("./types.js").Device[], outputs: import("./types.js").Device[]}} devices
+ * @property {{text: import("./text.js").TextKey, detail: string, deed: import("./types.js").Deed} | null} remark
  * @property {{code: string, message: string, ref: string} | null} trouble
  * @property {number | null} endsAt ms of the page's clock
  */
@@ -35,6 +39,10 @@ export const FIRST = {
   microphoneProblem: null,
   speechRetryAt: null,
   soundBlocked: false,
+  way: "hands_free",
+  chosen: { input: "", output: "" },
+  devices: { inputs: [], outputs: [] },
+  remark: null,
   trouble: null,
   endsAt: null,
 };
@@ -71,8 +79,15 @@ const CHANGES = {
     ...(caller ? { caller: caller.name } : {}),
     ...(toolsError ? { trouble: { code: "tools", message: "", ref: "" } } : {}),
   }),
-  "microphone.asked": () => ({ microphoneProblem: null, trouble: null }),
-  "microphone.failed": (_model, { problem }) => ({ microphoneProblem: problem }),
+  "microphone.asked": () => ({ microphoneProblem: null, trouble: null, remark: null }),
+  "microphone.failed": (_model, { problem }) => ({ microphoneProblem: problem, remark: null }),
+  "talk.begun": () => ({ trouble: null, remark: null }),
+  "preferences.recalled": (_model, { way, input, output }) => ({ way, chosen: { input, output } }),
+  "way.chosen": (_model, { way }) => ({ way, remark: null }),
+  "input.chosen": (model, { id }) => ({ chosen: { ...model.chosen, input: id }, remark: null }),
+  "output.chosen": (model, { id }) => ({ chosen: { ...model.chosen, output: id }, remark: null }),
+  "devices.listed": (_model, { inputs, outputs }) => ({ devices: { inputs, outputs } }),
+  remarked: (_model, { text, detail, deed }) => ({ remark: { text, detail, deed } }),
   "sound.blocked": (_model, { blocked }) => ({ soundBlocked: blocked }),
   "speech.lost": (_model, { retryAt }) => ({ speechRetryAt: retryAt }),
   "speech.restored": () => ({ speechRetryAt: null }),
@@ -80,8 +95,8 @@ const CHANGES = {
   trouble: (_model, { code, message, ref }) => ({ trouble: { code, message, ref } }),
   "caller.unheard": (model, { code }) => ({ trouble: code ? { code, message: "", ref: "" } : model.trouble }),
   "caller.final": () => ({ trouble: null }),
-  typed: () => ({ trouble: null, microphoneProblem: null }),
-  "trouble.dismissed": () => ({ trouble: null, microphoneProblem: null }),
+  typed: () => ({ trouble: null, microphoneProblem: null, remark: null }),
+  "trouble.dismissed": () => ({ trouble: null, microphoneProblem: null, remark: null }),
 };
 
 /**

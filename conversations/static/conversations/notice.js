@@ -27,6 +27,9 @@ function notice(text, more) {
   return { tone: "problem", text, detail: "", ref: "", until: null, deed, label, ...more };
 }
 
+/** @type {Record<string, TextKey>} why the line is waited for, where it was not just lost */
+const WAITING = { capacity: "closed.capacity", offline: "hint.offline" };
+
 /**
  * @param {Model} model
  * @returns {Notice | null}
@@ -34,7 +37,7 @@ function notice(text, more) {
 function aboutLink({ call, problem }) {
   if (!problem) return null;
   if (call.link === "reconnecting" || call.link === "connecting") {
-    const text = problem.code === "capacity" ? "closed.capacity" : "hint.reconnecting";
+    const text = WAITING[problem.code] ?? "hint.reconnecting";
     const way = /** @type {const} */ ({ deed: "reconnect", label: "deed.reconnect_now" });
     return notice(text, { tone: "calm", until: problem.retryAt, ...(call.link === "reconnecting" ? way : {}) });
   }
@@ -63,6 +66,7 @@ export function noticeOf(model) {
     const { code, message, ref } = model.trouble;
     return notice(troubleText(code), { detail: message, ref, deed: "dismiss" });
   }
+  if (model.remark) return notice(model.remark.text, { tone: "calm", ...model.remark });
   if (model.endsAt !== null) return notice("conversation.expiring", { tone: "calm", until: model.endsAt });
   return null;
 }

@@ -3,7 +3,7 @@
 /**
  * @typedef {import("./types.js").Happening} Happening
  * @typedef {"starting" | "connecting" | "open" | "written" | "reconnecting" | "ended" | "failed"} Link
- * @typedef {"off" | "asking" | "on" | "muted"} MicrophoneState
+ * @typedef {"off" | "asking" | "on" | "muted" | "resting"} MicrophoneState resting: open, and nothing of it is sent
  * @typedef {"connecting" | "ready" | "awaiting_microphone" | "listening" | "hearing" | "thinking" | "speaking"
  *   | "muted" | "reconnecting" | "ended" | "error"} Phase
  * @typedef {object} Turn
@@ -55,9 +55,20 @@ const LINK = /** @type {Record<Link, Record<string, Link>>} */ ({
 
 const MICROPHONE = /** @type {Record<MicrophoneState, Record<string, MicrophoneState>>} */ ({
   off: { "microphone.asked": "asking" },
-  asking: { "microphone.opened": "on", "microphone.stopped": "off", "microphone.failed": "off" },
-  on: { "microphone.muted": "muted", "microphone.stopped": "off", "microphone.failed": "off" },
+  asking: {
+    "microphone.opened": "on",
+    "microphone.rested": "resting",
+    "microphone.stopped": "off",
+    "microphone.failed": "off",
+  },
+  on: {
+    "microphone.muted": "muted",
+    "talk.ended": "resting",
+    "microphone.stopped": "off",
+    "microphone.failed": "off",
+  },
   muted: { "microphone.unmuted": "on", "microphone.stopped": "off", "microphone.failed": "off" },
+  resting: { "talk.begun": "on", "microphone.stopped": "off", "microphone.failed": "off" },
 });
 
 /**
@@ -84,7 +95,11 @@ function forget({ playing }) {
 const TURN = {
   "heard.started": () => ({ hearing: true, awaiting: false }),
   "heard.stopped": () => ({ hearing: false, awaiting: true }),
+  "talk.begun": () => ({ hearing: true, awaiting: false }),
+  "talk.ended": (_turn, { asked }) => ({ hearing: false, awaiting: asked }),
   "caller.unheard": () => ({ awaiting: false }),
+  "microphone.stopped": () => ({ hearing: false }),
+  "microphone.failed": () => ({ hearing: false }),
   typed: () => ({ awaiting: true }),
   "typed.sent": () => ({ awaiting: true }),
   "response.started": (turn, { response }) => ({ responses: withOne(turn.responses, response) }),
@@ -149,6 +164,6 @@ export function phaseOf({ link, microphone, turn }) {
   if (turn.hearing) return "hearing";
   if (turn.playing) return "speaking";
   if (isBusy(turn)) return "thinking";
-  if (microphone === "off") return "ready";
+  if (microphone === "off" || microphone === "resting") return "ready";
   return microphone === "muted" ? "muted" : "listening";
 }

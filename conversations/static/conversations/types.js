@@ -34,13 +34,15 @@
  * @property {PastTool[]} tools
  *
  * @typedef {"insecure" | "unsupported" | "denied" | "missing" | "busy" | "lost"} MicrophoneProblem
- * @typedef {"retry" | "begin" | "reconnect" | "hear" | "microphone" | "dismiss"} Deed what a press on a notice does
+ * @typedef {"retry" | "begin" | "reconnect" | "hear" | "microphone" | "push" | "dismiss"} Deed what a press on a notice does
  */
 
 /**
  * Why the server cannot be talked to: `code` is a key of the problem table.
  * @typedef {{code: string, ref: string, retryAt: number | null}} Problem
  */
+
+/** @typedef {{id: string, label: string}} Device whose label is empty until the browser lets the page hear */
 
 /**
  * One line of the conversation.
@@ -95,10 +97,19 @@
  *   | {type: "conversation.restored", turns: PastTurn[]}
  *   | {type: "microphone.asked"}
  *   | {type: "microphone.opened"}
+ *   | {type: "microphone.rested"}
  *   | {type: "microphone.stopped"}
  *   | {type: "microphone.muted"}
  *   | {type: "microphone.unmuted"}
  *   | {type: "microphone.failed", problem: MicrophoneProblem}
+ *   | {type: "talk.begun"}
+ *   | {type: "talk.ended", asked: boolean}
+ *   | ({type: "preferences.recalled"} & import("./preferences.js").Preferences)
+ *   | {type: "way.chosen", way: import("./preferences.js").Way}
+ *   | {type: "input.chosen", id: string}
+ *   | {type: "output.chosen", id: string}
+ *   | {type: "devices.listed", inputs: Device[], outputs: Device[]}
+ *   | {type: "remarked", text: import("./text.js").TextKey, detail: string, deed: Deed}
  *   | {type: "heard.started", item: string}
  *   | {type: "heard.stopped", item: string}
  *   | {type: "item.placed", item: string, role: string, after: string | null, text: string}

@@ -13,10 +13,16 @@ MICROPHONE = ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-str
 
 
 @pytest.fixture(scope="module")
-def chromium():
+def chromium_flags():
+    """A module may give others; the fake microphone beeps, and is allowed without asking."""
+    return MICROPHONE
+
+
+@pytest.fixture(scope="module")
+def chromium(chromium_flags):
     program = next(filter(None, map(shutil.which, CHROMIUM)))
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=[*FLAGS, *MICROPHONE])
+        browser = playwright.chromium.launch(executable_path=program, args=[*FLAGS, *chromium_flags])
         yield browser
         browser.close()
 

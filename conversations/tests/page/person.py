@@ -7,6 +7,17 @@ from playwright.sync_api import expect
 QUESTION = "What is the oxygen level in cage four?"
 OXYGEN = "Oxygen in cage four is eight point two milligrams per liter."
 PATIENCE_S = 10
+# Afterwards `loudness()` tells how loud the page is now: the peak of what its audio element plays.
+LISTEN = """() => {
+  const context = new AudioContext();
+  const analyser = context.createAnalyser();
+  context.createMediaStreamSource(document.getElementById("voice").srcObject).connect(analyser);
+  const samples = new Float32Array(512);
+  window.loudness = () => {
+    analyser.getFloatTimeDomainData(samples);
+    return Math.max(...samples.map(Math.abs));
+  };
+}"""
 
 
 def opened(page, server, address="/"):

@@ -45,13 +45,15 @@ def test_a_microphone_that_does_not_work_says_why_and_typing_goes_on_case_158(
 
 def test_a_microphone_that_is_unplugged_says_so_and_can_be_tried_again(page, server, line):
     page.add_init_script(
-        "const ask = MediaDevices.prototype.getUserMedia;"
+        "const ask = MediaDevices.prototype.getUserMedia; window.gone = false;"
         "MediaDevices.prototype.getUserMedia = async function (wanted) {"
+        "  if (gone) throw new DOMException('', 'NotFoundError');"
         "  return (window.stream = await ask.call(this, wanted)); };"
     )
     talking(page, server)
-    page.evaluate("stream.getAudioTracks()[0].dispatchEvent(new Event('ended'))")
+    page.evaluate("() => { gone = true; stream.getAudioTracks()[0].dispatchEvent(new Event('ended')); }")
     expect_text(page, "#notice-text", "disconnected")
+    page.evaluate("() => { gone = false; }")
     page.get_by_role("button", name="Try the microphone again").click()
     expect_phase(page, "listening")
 
@@ -288,3 +290,44 @@ def test_the_demo_starts_with_its_first_caller_and_shows_another_one_nothing_of_
     expect_phase(page, "ready")
     assert server.bootstraps == [{}, {"phone": "+34600000001"}, {"phone": "+34600000002"}]
     assert "22222222" in line.sockets[-1].url
+
+
+def test_a_computer_that_slept_gets_a_new_line_and_the_microphone_goes_on(page, server, line):
+    page.clock.install()
+    talking(page, server)
+    page.clock.fast_forward("20:00")
+    until(page, lambda: len(line.sockets) == 2)
+    expect_phase(page, "listening")
+    heard = len(line.of("input_audio_buffer.append"))
+    until(page, lambda: len(line.of("input_audio_buffer.append")) > heard + 5)
+    assert len(server.bootstraps) == 1
+
+
+def test_a_network_that_goes_and_comes_is_told_and_the_conversation_goes_on(page, server, line):
+    opened(page, server)
+    page.context.set_offline(True)
+    expect_phase(page, "reconnecting")
+    expect_text(page, "#notice-text", "This device is offline")
+    ask(page, QUESTION)
+    expect_text(page, ".delivery", "Waiting to be sent")
+    page.context.set_offline(False)
+    until(page, lambda: line.of("response.create"))
+    assert len(server.bootstraps) == 1
+
+
+def test_a_line_that_stays_away_is_counted_down_and_can_be_tried_at_once(page, server, line):
+    opened(page, server)
+    page.clock.install()
+    line.greets = False
+    for attempt in range(1, 4):
+        line.close(1011)
+        expect_phase(page, "reconnecting")
+        page.clock.run_for(15_000)
+        until(page, lambda attempt=attempt: len(line.sockets) == attempt + 1)
+    page.clock.pause_at(page.evaluate("Date.now()") + 1000)
+    line.close(1011)
+    expect_text(page, "#notice-text", "Your conversation is kept")
+    expect(page.locator("#notice-time")).to_have_text(re.compile(r"Next try in [23] s\."))
+    line.greets = True
+    page.get_by_role("button", name="Try now").click()
+    expect_phase(page, "ready")

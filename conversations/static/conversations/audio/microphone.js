@@ -35,16 +35,23 @@ export function problemOf(error) {
   return (error instanceof Error && REASONS[error.name]) || "unsupported";
 }
 
-/** @returns {Promise<MediaStream>} */
-async function ask() {
+/**
+ * @param {string} id of the microphone, empty for the default one
+ * @returns {Promise<MediaStream>} from another one where that one is not there
+ */
+async function ask(id) {
   if (!globalThis.isSecureContext || !navigator.mediaDevices) throw new MicrophoneError("insecure");
   if (!globalThis.AudioWorkletNode) throw new MicrophoneError("unsupported");
-  try {
-    return await navigator.mediaDevices.getUserMedia({ audio: WANTED });
-  } catch (error) {
-    if (!(error instanceof Error) || error.name !== "OverconstrainedError") throw error;
-    return navigator.mediaDevices.getUserMedia({ audio: true });
+  const chosen = id ? [{ ...WANTED, deviceId: { exact: id } }] : [];
+  for (const audio of [...chosen, WANTED]) {
+    try {
+      return await navigator.mediaDevices.getUserMedia({ audio });
+    } catch (error) {
+      const gone = audio !== WANTED && problemOf(error) === "missing";
+      if (!gone && !(error instanceof Error && error.name === "OverconstrainedError")) throw error;
+    }
   }
+  return navigator.mediaDevices.getUserMedia({ audio: true });
 }
 
 /**
@@ -89,15 +96,32 @@ export class Microphone {
     return this.#stream?.getAudioTracks()[0].getSettings().echoCancellation !== false;
   }
 
+  /** What it hears through; the label is empty where the browser does not tell it. */
+  get using() {
+    const track = this.#stream?.getAudioTracks()[0];
+    return { id: track?.getSettings().deviceId ?? "", label: track?.label ?? "" };
+  }
+
+  /** @returns {Promise<PermissionState | "unknown">} whether the browser lets this page hear without asking */
+  async permission() {
+    try {
+      const name = /** @type {PermissionName} */ ("microphone");
+      return (await navigator.permissions.query({ name })).state;
+    } catch {
+      return "unknown";
+    }
+  }
+
   /**
+   * @param {string} id of the microphone, empty for the default one
    * @returns {Promise<boolean>} false when it was closed meanwhile
    * @throws {MicrophoneError}
    */
-  async open() {
+  async open(id) {
     this.close();
     const mine = this.#opening;
     try {
-      const stream = await ask();
+      const stream = await ask(id);
       if (mine !== this.#opening) {
         stream.getTracks().forEach((track) => track.stop());
         return false;
@@ -143,7 +167,7 @@ export class Microphone {
 
   /** The device may have slept. */
   wake() {
-    if (this.#context?.state === "suspended") void this.#context.resume();
+    if (this.#context && this.#context.state !== "running") void this.#context.resume();
   }
 
   close() {

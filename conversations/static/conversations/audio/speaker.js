@@ -1,6 +1,6 @@
 /** The loudspeaker: plays answers, stops at once, and knows what was heard. */
 
-import { soundCue } from "./cue.js";
+import { CLEAR, soundCue } from "./cue.js";
 
 /**
  * @typedef {import("./queue.js").Chunk} Chunk
@@ -24,19 +24,13 @@ const after = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
  * @param {AudioContext} context
  * @param {AudioNode} node
  * @param {HTMLAudioElement} element
+ * @returns {AudioNode} where sound leaves
  */
-async function route(context, node, element) {
-  try {
-    const exit = context.createMediaStreamDestination();
-    node.connect(exit);
-    element.srcObject = exit.stream;
-    await element.play();
-  } catch (error) {
-    if (error instanceof Error && error.name === "NotAllowedError") throw error;
-    node.disconnect();
-    element.srcObject = null;
-    node.connect(context.destination);
-  }
+function route(context, node, element) {
+  const exit = context.createMediaStreamDestination();
+  node.connect(exit);
+  element.srcObject = exit.stream;
+  return exit;
 }
 
 /** Makes its audio context on first use; a browser may want a press of the person before that. */
@@ -48,6 +42,8 @@ export class Speaker {
   #context = null;
   /** @type {AudioWorkletNode | null} */
   #node = null;
+  /** @type {AudioNode | null} */
+  #exit = null;
   /** @type {any[]} */
   #waiting = [];
   /** @type {Map<number, (cuts: Cut[]) => void>} */
@@ -64,6 +60,10 @@ export class Speaker {
     this.#worklet = worklet;
     this.#element = element;
     this.#hearer = hearer;
+    // A phone does so when its headphones are pulled out.
+    element.onpause = () => {
+      if (this.#context && this.#exit !== this.#context.destination) this.#hold();
+    };
   }
 
   /** Call it from a press or a key: only then may a page make sound. */
@@ -81,7 +81,35 @@ export class Speaker {
 
   /** A soft sign beside the answers, where sound is on. */
   cue() {
-    if (this.#context?.state === "running") soundCue(this.#context);
+    this.#sound();
+  }
+
+  /** Lets the person hear where the sound comes from. */
+  async test() {
+    await this.unlock();
+    this.#sound(CLEAR);
+  }
+
+  /** Whether the browser lets the page choose. */
+  get canChoose() {
+    return "setSinkId" in this.#element;
+  }
+
+  /**
+   * @param {string} id of the loudspeaker, empty for the default one
+   * @returns {Promise<boolean>} false where it cannot be had; the one before stays
+   */
+  async choose(id) {
+    if (!this.canChoose) return !id;
+    return this.#element.setSinkId(id).then(
+      () => true,
+      () => false,
+    );
+  }
+
+  /** @param {number} [loudest] */
+  #sound(loudest) {
+    if (this.#context?.state === "running" && this.#exit) soundCue(this.#context, this.#exit, loudest);
   }
 
   /** @param {string} [response] nothing more comes for it; without it, for any */
@@ -113,10 +141,10 @@ export class Speaker {
     this.#waiting = [];
     this.#node?.disconnect();
     this.#node = null;
-    this.#element.srcObject = null;
+    this.#element.onpause = this.#element.srcObject = null;
     for (const id of [...this.#flushes.keys()]) this.#flushed(id, []);
     void this.#context?.close();
-    this.#context = null;
+    this.#context = this.#exit = null;
   }
 
   /**
@@ -161,6 +189,7 @@ export class Speaker {
     const node = new AudioWorkletNode(context, "vocero-playback", { numberOfInputs: 0, outputChannelCount: [1] });
     node.port.onmessage = ({ data }) => this.#hear(data);
     this.#node = node;
+    this.#exit = route(context, node, this.#element);
     for (const order of this.#waiting.splice(0)) this.#order(order);
   }
 
@@ -170,11 +199,32 @@ export class Speaker {
     try {
       // Without a press `resume` may stay unanswered for ever.
       await Promise.race([context.resume(), after(RESUME_MS)]);
-      if (!this.#element.srcObject) await route(context, this.#node, this.#element);
-      else if (this.#element.paused) await this.#element.play();
+      if (this.#exit !== context.destination && this.#element.paused) await this.#start(context, this.#node);
       this.#hearer.onBlocked(context.state === "suspended");
     } catch {
-      this.#hearer.onBlocked(true);
+      this.#hold();
+    }
+  }
+
+  /** Nobody would hear it: the answer waits where it is. */
+  #hold() {
+    void this.#context?.suspend();
+    this.#hearer.onBlocked(true);
+  }
+
+  /**
+   * @param {AudioContext} context
+   * @param {AudioNode} node
+   */
+  async #start(context, node) {
+    try {
+      await this.#element.play();
+    } catch (error) {
+      if (error instanceof Error && (error.name === "NotAllowedError" || error.name === "AbortError")) throw error;
+      node.disconnect();
+      this.#exit = context.destination;
+      this.#element.srcObject = null;
+      node.connect(context.destination);
     }
   }
 

@@ -11,7 +11,7 @@ import { find, write } from "./dom.js";
  * @typedef {import("../look.js").Face} Face
  * @typedef {import("../text.js").TextKey} TextKey
  * @typedef {import("../types.js").Deed} Deed
- * @typedef {{pressMicrophone: () => void, toggleMute: () => void, stop: () => void, act: (deed: Deed) => void}} Intents
+ * @typedef {{toggleMute: () => void, stop: () => void, act: (deed: Deed) => void}} Intents
  */
 
 /**
@@ -22,16 +22,23 @@ import { find, write } from "./dom.js";
 function hintOf(model, face) {
   const { turn, microphone } = model.call;
   if (face === "looking") return model.chips[turn.tools[turn.tools.length - 1]]?.label ?? "";
+  if (model.way === "push" && (face === "ready" || face === "hearing" || face === "speaking")) {
+    return say(`hint.${face}_push`);
+  }
   if (face === "speaking" && microphone !== "on") return say("hint.speaking_alone");
   return say(`hint.${face}`);
 }
 
-/** @type {Record<string, TextKey>} */
+/** @type {Record<string, Record<string, TextKey>>} */
 const PRESS = {
-  off: "microphone.start",
-  asking: "microphone.cancel",
-  on: "microphone.stop",
-  muted: "microphone.stop",
+  hands_free: {
+    off: "microphone.start",
+    resting: "microphone.start",
+    asking: "microphone.cancel",
+    on: "microphone.stop",
+    muted: "microphone.stop",
+  },
+  push: { off: "microphone.hold", resting: "microphone.hold", asking: "microphone.hold", on: "microphone.let_go" },
 };
 
 /** Shows; decides nothing. */
@@ -71,7 +78,6 @@ export class Stage {
     this.#deed = find(page, "deed", HTMLButtonElement);
     this.#mute = find(page, "mute", HTMLButtonElement);
     this.#stop = find(page, "stop", HTMLButtonElement);
-    this.#microphone.addEventListener("click", () => intents.pressMicrophone(), { signal });
     this.#mute.addEventListener("click", () => intents.toggleMute(), { signal });
     this.#stop.addEventListener("click", () => intents.stop(), { signal });
     const act = () => {
@@ -92,11 +98,12 @@ export class Stage {
     this.#client.dataset.phase = phase;
     this.#client.dataset.face = face;
     this.#client.dataset.microphone = microphone;
+    this.#client.dataset.way = model.way;
     write(this.#word, say(`phase.${face}`));
     write(this.#hint, notice && (phase === "reconnecting" || phase === "ready") ? "" : hintOf(model, face));
-    write(this.#microphoneLabel, say(PRESS[microphone]));
+    write(this.#microphoneLabel, say(PRESS[model.way][microphone] ?? "microphone.stop"));
     this.#microphone.setAttribute("aria-pressed", String(microphone === "on" || microphone === "muted"));
-    this.#offer(this.#mute, microphone === "on" || microphone === "muted");
+    this.#offer(this.#mute, model.way === "hands_free" && (microphone === "on" || microphone === "muted"));
     this.#mute.setAttribute("aria-pressed", String(microphone === "muted"));
     write(this.#mute, say(microphone === "muted" ? "microphone.unmute" : "microphone.mute"));
     this.#offer(this.#stop, phase === "speaking" || phase === "thinking");
