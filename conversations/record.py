@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.conf import settings
-
 from conversations import toolbox
+from conversations.labels import label
 from conversations.models import BackendToken, Conversation, ToolCall, Turn
 from tools.models import CatalogSnapshot
 
@@ -113,21 +112,17 @@ def finished_turns(conversation: Conversation, language: str) -> list[TurnRecord
     ]
 
 
-def label(name: str, language: str) -> str:
-    """What a page calls a tool: its label in that language or English, else its name in words."""
-    labels = settings.VOCERO.tool_labels
-    for known in (language, "en"):
-        if found := labels.get(known, {}).get(name):
-            return str(found)
-    return name.replace("_", " ").capitalize()
+def fingerprint_of(conversation: Conversation) -> str:
+    """Whose tools are offered in the conversation; empty for nobody's."""
+    tokens = BackendToken.objects.filter(conversation=conversation)
+    fingerprint = tokens.values_list("fingerprint", flat=True).first()
+    if not fingerprint and conversation.mode == Conversation.Mode.APIPILOT:
+        return toolbox.service().fingerprint
+    return fingerprint or ""
 
 
 def _catalog(conversation: Conversation) -> Catalog:
-    fingerprint = (
-        BackendToken.objects.filter(conversation=conversation).values_list("fingerprint", flat=True).first()
-    )
-    if not fingerprint and conversation.mode == Conversation.Mode.APIPILOT:
-        fingerprint = toolbox.service().fingerprint
+    fingerprint = fingerprint_of(conversation)
     found = CatalogSnapshot.objects.filter(caller_fingerprint=fingerprint) if fingerprint else ()
     snapshots = list(found)
     if not snapshots:

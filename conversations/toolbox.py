@@ -61,6 +61,19 @@ def service() -> Caller:
     return Caller("", token, hashlib.sha256(token.encode()).hexdigest())
 
 
+async def known(mode: str, fingerprint: str) -> list[str]:
+    """The names of the tools that this credential was offered when they were last asked for."""
+    vocero, bridged = settings.VOCERO, mode == Conversation.Mode.APIPILOT
+    source = ApiPilotSource.name if bridged else McpSource.name
+    listing = await SnapshotCache(0).get(source, fingerprint) if fingerprint else None
+    if listing is None:
+        return []
+    allowed = [tool for tool in listing.tools if bridged or tool.name in vocero.mcp_tools]
+    held = await Declarations(vocero.catalog_pinned).held(source, allowed)
+    unfit = {*held, *(name for name, _ in listing.refused)}
+    return [tool.name for tool in allowed if tool.name not in unfit]
+
+
 async def offer(plan: Plan, source: ToolSource | None, again: bool) -> Offer:
     """What the conversation may use now; with `again` nothing kept is good enough.
 

@@ -70,6 +70,7 @@ class Vocero:
     confirm_tools: tuple[str, ...]
     confirm_timeout: int
     tool_labels: Mapping[str, Mapping[str, str]]
+    tool_questions: Mapping[str, Mapping[str, str]]
     max_tool_calls: int
     tool_timeout: float
     result_chars: int
@@ -196,10 +197,10 @@ class Reader:
         try:
             value = json.loads(raw) if raw else {}
         except ValueError as error:
-            raise refusal(name, 'write JSON: {"en": {"get_report": "Reading a report"}}') from error
+            raise refusal(name, 'write JSON: {"en": {"get_report": "What callers read"}}') from error
         shaped = isinstance(value, dict) and all(isinstance(labels, dict) for labels in value.values())
         if not shaped or not all(isinstance(t, str) for labels in value.values() for t in labels.values()):
-            raise refusal(name, 'write JSON: {"en": {"get_report": "Reading a report"}}')
+            raise refusal(name, 'write JSON: {"en": {"get_report": "What callers read"}}')
         return value
 
 
@@ -362,6 +363,7 @@ def _calls(read: Reader) -> dict[str, Any]:
         "confirm_tools": read.names("S2S_CONFIRM_TOOLS"),
         "confirm_timeout": read.whole("S2S_CONFIRM_TIMEOUT", 90, 5, 600),
         "tool_labels": read.labels("S2S_TOOL_LABELS"),
+        "tool_questions": read.labels("S2S_TOOL_QUESTIONS"),
         "max_tool_calls": read.whole("S2S_MAX_TOOL_CALLS", 6, 1, 50),
         "tool_timeout": read.number("S2S_TOOL_TIMEOUT", 30, 1, 600),
         "result_chars": read.whole("S2S_RESULT_CHARS", 64_000, 2_000, 1_000_000),

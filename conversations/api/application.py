@@ -22,6 +22,7 @@ from conversations.api import (
     ratings,
     reasoning,
     search,
+    suggestions,
 )
 from conversations.api.problems import Fault, Problem
 from conversations.identity.refusal import Refused
@@ -60,6 +61,7 @@ api = NinjaAPI(
 api.add_router("/api", configuration.router)
 api.add_router("/api", conversations.router)
 api.add_router("/api", ratings.router)
+api.add_router("/api", suggestions.router)
 api.add_router("/api/apipilot", apipilot.router)
 api.add_router("/api", search.router)
 api.add_router("/api", reasoning.router)

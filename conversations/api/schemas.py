@@ -142,6 +142,17 @@ class ConversationWithTurns(ConversationOut):
     turns: list[TurnOut]
 
 
+class SuggestionOut(Schema):
+    text: str
+
+
+class SuggestionsOut(Schema):
+    """Questions to begin with, and labels of the caller's tools by name, in the language of the request."""
+
+    suggestions: list[SuggestionOut]
+    labels: dict[str, str]
+
+
 class RatingIn(Strict):
     """What the caller thought of an answer; null takes it back."""
 

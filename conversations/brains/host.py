@@ -24,6 +24,7 @@ from conversations.brains.turns import Ports, Terms, Workbench
 from conversations.core.policy import Limits
 from conversations.core.records import Record
 from conversations.core.transcript import Said
+from conversations.labels import labels_in
 from conversations.realtime import prompt
 from conversations.realtime.naming import new_id
 from conversations.realtime.toolrun import NotRecorded
@@ -94,7 +95,7 @@ class Host:
         """
         self._rest()
         self.session.remember([Said(heard.role, heard.text) for heard in plan.history])
-        answering = Answering(self.brain, self.session, ask, self._world(plan, settled))
+        answering = Answering(self.brain, self.session, ask, self._world(plan, ask.language, settled))
         task = apart.begin(answering.run(), self.conversation_id)
         self._turns[answering] = task
         task.add_done_callback(partial(self._over, answering))
@@ -165,7 +166,7 @@ class Host:
             self.stop("unauthorized")
             _in_background(_close(plan.conversation_id), plan.conversation_id)
 
-    def _world(self, plan: Plan, settled: Settled) -> World:
+    def _world(self, plan: Plan, language: str, settled: Settled) -> World:
         denied, kept = partial(self._denied, plan), journal.get_journal()
 
         async def settle() -> None:
@@ -173,7 +174,7 @@ class Host:
             await settled()
 
         return World(
-            terms=self._terms(),
+            terms=self._terms(language),
             caller=toolbox.caller_of(plan) or NOBODY,
             offer=partial(self._offer, plan, denied),
             ports=self._ports(denied),
@@ -212,7 +213,7 @@ class Host:
             note=self.session.note,
         )
 
-    def _terms(self) -> Terms:
+    def _terms(self, language: str) -> Terms:
         vocero = settings.VOCERO
         return Terms(
             conversation_id=self.conversation_id,
@@ -227,7 +228,7 @@ class Host:
             thinks_first=vocero.thinks_first,
             confirm_tools=frozenset(vocero.confirm_tools),
             finish_tools=frozenset(vocero.finish_tools) | frozenset(self.brain.finish_tools),
-            labels=vocero.tool_labels.get("en", {}),
+            labels=labels_in(language),
         )
 
 

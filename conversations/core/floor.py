@@ -96,7 +96,7 @@ class Floor:
         self, utterance: Utterance | None, outcome: str, text: str, now: float
     ) -> tuple[Turn, list[Effect]]:
         """A turn that never had the floor: said, but talked over before anything came of it."""
-        turn, opened = self._open("voice", utterance, now)
+        turn, opened = self._open("voice", utterance, now, aside=True)
         turn.caller_text = text
         self.past.append(turn)
         return turn, [*opened, Keep(turn.closed(outcome, now))]
@@ -251,12 +251,14 @@ class Floor:
         self.tools.forget_service()
         return [ClearTimer(CANCEL_TIMER), ClearTimer(HEARING), *self.stop_brain()]
 
-    def _open(self, origin: str, utterance: Utterance | None, now: float) -> tuple[Turn, list[Effect]]:
+    def _open(
+        self, origin: str, utterance: Utterance | None, now: float, aside: bool = False
+    ) -> tuple[Turn, list[Effect]]:
         turn = open_turn(self.setup, self._next_index, origin, utterance.began_at if utterance else now)
         self._next_index += 1
         if utterance is not None:
             utterance.turn, turn.caller_done_at = turn, utterance.ended_at
-        return turn, [Keep(turn.opened(self.setup))]
+        return turn, [Keep(turn.opened(self.setup, aside))]
 
     def _new_event_id(self) -> str:
         return self.setup.new_id("event")

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class TurnOpened:
-    """A turn begins; `origin` is `voice`, `text` or `http`."""
+    """A turn begins; `origin` is `voice`, `text` or `http`. One `aside` never has the floor."""
 
     turn_id: str
     conversation_id: str
     index: int
     origin: str
     at: float
+    aside: bool = False
 
 
 @dataclass(frozen=True, slots=True)

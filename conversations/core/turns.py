@@ -101,8 +101,10 @@ class Turn:
         self.hushed.append(self.answer)
         self.answer = Answer()
 
-    def opened(self, setup: Setup) -> TurnOpened:
-        return TurnOpened(self.turn_id, setup.conversation_id, self.index, self.origin, self.started_at)
+    def opened(self, setup: Setup, aside: bool = False) -> TurnOpened:
+        return TurnOpened(
+            self.turn_id, setup.conversation_id, self.index, self.origin, self.started_at, aside
+        )
 
     def closed(self, outcome: str, now: float, code: str = "", ref: str = "") -> TurnClosed:
         return TurnClosed(

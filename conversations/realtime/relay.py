@@ -22,6 +22,7 @@ from conversations.core.floor import SLOW_TOOL
 from conversations.core.policy import Limits
 from conversations.core.records import Record
 from conversations.core.transcript import Said
+from conversations.labels import labels_in
 from conversations.realtime import endings, nudges, prompt, words
 from conversations.realtime.brainside import BrainSide
 from conversations.realtime.call import Call, Ports
@@ -289,7 +290,7 @@ class Relay:
             finish_tools=frozenset(vocero.finish_tools) | beside.finish_tools(self._beside),
             thinks_first=vocero.thinks_first,
             confirm_tools=frozenset(vocero.confirm_tools),
-            labels=vocero.tool_labels.get("en", {}),
+            labels=labels_in(self.brain.language),
             limits=Limits(
                 attempts=vocero.max_tool_calls,
                 result_chars=vocero.result_chars,

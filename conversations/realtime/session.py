@@ -16,7 +16,7 @@ import structlog
 
 from conversations.core import effects as fx
 from conversations.core import events as e
-from conversations.core.records import CallOpened, Record, TurnClosed
+from conversations.core.records import CallOpened, Record, TurnClosed, TurnOpened
 from conversations.core.transcript import Said
 from conversations.core.turn import Machine
 from conversations.core.turns import Turn
@@ -27,6 +27,7 @@ from conversations.realtime.endings import Ending
 from conversations.realtime.opening import Declaration, Opened
 from conversations.realtime.pace import Pace
 from conversations.realtime.reoffer import Reoffer
+from conversations.realtime.standing import Standing
 from conversations.realtime.toolrun import Runner
 from conversations.realtime.upstream import Line, Upstream
 from conversations.realtime.waiting import Waiting
@@ -40,9 +41,6 @@ PATIENCE = 2.0
 # Events of a client that are no audio: each may cost rows, and work at the service.
 BURST = 200
 A_SECOND = 20.0
-# What a browser that comes back is told anew, as it is then.
-TOLD_AGAIN = ("vocero.tool.started", "open_confirm")
-ALWAYS_TOLD = ("error", "conversation.item.retrieved")
 
 
 class Session:
@@ -72,9 +70,8 @@ class Session:
         self._machine: Machine | None = None
         self._tools: dict[str, asyncio.Task[None]] = {}
         self._timers: dict[str, asyncio.TimerHandle] = {}
-        self._invalid = 0
-        self._pace = Pace(BURST, A_SECOND)
-        self._active = False
+        self._invalid, self._active = 0, False
+        self._pace, self._standing = Pace(BURST, A_SECOND), Standing()
         caller, timeout = call.caller or Caller("", "", ""), call.tool_timeout
         self._runner = Runner(caller, timeout, self.feed, ports.commit, ports.now, ports.unauthorized)
 
@@ -153,6 +150,7 @@ class Session:
                 self._upstream.update(self._page(allowed.merged(self._upstream.declaration.page, session)))
             case allowed.ClientMessage() | e.ConfirmAnswered() if self._ports.to_brain(asked):
                 self._active = True
+                self._standing.answered(asked)
             case allowed.ClientMessage():
                 self.tell("error", {"code": "no_turn", "message": "Nothing waits for this message."})
             case _:
@@ -189,6 +187,8 @@ class Session:
         self._showing = asyncio.create_task(self._guarded(self._browser.serve))
         if self._machine is not None:
             self._welcome()
+            for event in self._standing.again(self._ports.now()):
+                self.pass_on(event)
             self.feed(e.BrowserBack(extras))
             self._browser.catch_up(extras)
 
@@ -221,9 +221,10 @@ class Session:
         return bool(session_id) and session_id == self._upstream.session_id
 
     def pass_on(self, event: Mapping[str, Any]) -> None:
-        """An event of the brain's, for clients that know Vocero's own events."""
+        """An event for clients that know Vocero's own; of the brain's, or like those told again by us."""
+        again = self._standing.note(event, self._ports.now())
         if self._extras:
-            self._browser.show(json.dumps(event, ensure_ascii=False), event["type"] not in TOLD_AGAIN)
+            self._browser.show(json.dumps(event, ensure_ascii=False), not again)
 
     # ---- the speech service
 
@@ -317,9 +318,9 @@ class Session:
             case fx.ShowDelta() | fx.ShowCut():
                 self._browser.show(shown.frame(effect, self._ports.new_id("event")))
             case fx.Tell(name) | fx.Command(name):
-                if self._extras or name in ALWAYS_TOLD:
+                if self._extras or name in shown.ALWAYS_TOLD:
                     told = shown.frame(effect, self._ports.new_id("event"))
-                    self._browser.show(told, name not in TOLD_AGAIN, name not in ALWAYS_TOLD)
+                    self._browser.show(told, name not in shown.TOLD_AGAIN, name not in shown.ALWAYS_TOLD)
             case fx.RunTool() | fx.CancelTool() | fx.Keep() | fx.SetTimer() | fx.ClearTimer():
                 self._perform_here(effect)
             case fx.Redeclare():
@@ -357,6 +358,8 @@ class Session:
                 self._clear_timer(name)
 
     def _note(self, record: Record) -> None:
+        if isinstance(record, TurnOpened) and not record.aside:
+            self.pass_on({"type": "vocero.turn.started", "turn": record.index})
         if isinstance(record, TurnClosed) and record.silent_ms is not None:
             log.warning("turn.silent", turn=record.turn_id, ref=record.ref, silent_ms=record.silent_ms)
         if isinstance(record, CallOpened) and record.selection == "marker":

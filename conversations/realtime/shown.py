@@ -12,6 +12,9 @@ from conversations.realtime import shapes
 from conversations.realtime.wire import whole
 
 RTVI = "rtvi-ai"
+# What a browser that comes back is told anew, as it is then.
+TOLD_AGAIN = ("vocero.tool.started", "open_confirm")
+ALWAYS_TOLD = ("error", "conversation.item.retrieved")
 _RESPONSE_TEXTS = ("transcript", "text")
 
 

@@ -309,6 +309,7 @@ async def test_what_vocero_told_meanwhile_is_told_after_ready():
         assert call.kinds() == [
             "session.created",
             "vocero.conversation.ready",
+            "vocero.turn.started",
             "vocero.tool.completed",
             "vocero.speech.lost",
             "vocero.speech.restored",

@@ -87,6 +87,7 @@ def test_the_bridges_settings_are_read_and_its_credential_is_in_no_representatio
         ("S2S_UNSAFE_PHONE_SELECTOR", "perhaps"),
         ("S2S_TOOL_LABELS", "{"),
         ("S2S_TOOL_LABELS", '{"en": "text"}'),
+        ("S2S_TOOL_QUESTIONS", '{"en": {"get_report": 1}}'),
         ("S2S_TOKEN_KEYS", "SECRET-too-short"),
         ("S2S_TOKEN_KEYS", f"{KEY},SECRET-not-a-key-not-a-key-not-a-key-not-a-"),
     ],
