@@ -12,6 +12,8 @@ MOST_CHARS = 262_144
 # Nobody speaks faster. A service tells words long before their sound: where that was cut short, nobody knows
 # what share of the words it is.
 LETTERS_A_SECOND = 25.0
+# They change the letter before them.
+_SKIN_TONES = frozenset("\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff")
 # Seconds by which playback may be later than it could be.
 SLACK = 3.0
 
@@ -96,7 +98,9 @@ def _word_end(text: str, end: int) -> int:
 
 def _is_between_letters(text: str, place: int) -> bool:
     around = text[place - 1 : place + 1]
-    return "\u200d" not in around and any(unicodedata.east_asian_width(one) in "WF" for one in around)
+    if "\u200d" in around or unicodedata.combining(text[place]) or text[place] in _SKIN_TONES:
+        return False
+    return any(unicodedata.east_asian_width(one) in "WF" for one in around)
 
 
 class Answer:

@@ -88,7 +88,7 @@ test("an answer that the end of the conversation cut shows what was heard of it"
   happen("link.ended", { problem: { code: "operator", ref: "", retryAt: null } });
   await Promise.resolve();
   const [line] = store.model.lines;
-  assert.equal(textOf(line).slice(0, line.heard), "Oxygen in");
+  assert.equal(textOf(line).slice(0, line.heard), "Oxygen");
 });
 
 test("progress is told once a second, the end always", () => {

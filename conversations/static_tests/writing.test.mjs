@@ -49,7 +49,7 @@ for (const size of [1, 7, 10_000]) {
         "typed.sent",
         "item.placed",
         "response.started",
-        "answer.placed",
+        "turn.begun",
         "tool.started",
         "answer.delta",
         "answer.delta",

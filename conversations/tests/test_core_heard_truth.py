@@ -78,6 +78,20 @@ def test_words_without_spaces_are_cut_between_letters_where_a_letter_is_a_word(t
     assert heard_part(text, 1_000, 500) == part
 
 
+@pytest.mark.parametrize(
+    ("text", "played", "audio", "heard"),
+    [
+        ("Oxygen in cage four is fine today.", 500, 2_000, "Oxygen"),
+        ("Oxygen in cage four is fine today.", 1_000, 2_000, "Oxygen in cage"),
+        ("日本語です", 500, 1_000, "日本"),
+        ("Good 👍🏽 day", 600, 1_000, "Good"),
+    ],
+)
+def test_the_page_shows_the_same_cut_and_never_half_a_character(text, played, audio, heard):
+    """conversations/static_tests/heard.test.mjs has the same table."""
+    assert heard_part(text, audio, played) == heard
+
+
 PARTS = st.lists(
     st.tuples(st.integers(0, 3), st.integers(0, 1), st.integers(0, 900), st.integers(0, 2_000)), max_size=12
 )

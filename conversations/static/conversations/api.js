@@ -121,6 +121,27 @@ export class Api {
   }
 
   /**
+   * @param {string} id
+   * @returns {Promise<{questions: string[], labels: Record<string, string>}>} what this caller may ask to begin with
+   */
+  async suggestions(id) {
+    const { suggestions, labels } = await request(`/api/conversations/${encodeURIComponent(id)}/suggestions`);
+    return { questions: suggestions.map((/** @type {{text: string}} */ { text }) => text), labels };
+  }
+
+  /**
+   * @param {string} id
+   * @param {number} turn
+   * @param {import("./types.js").Rating | null} rating
+   * @returns {Promise<void>}
+   */
+  async rate(id, turn, rating) {
+    const path = `/api/conversations/${encodeURIComponent(id)}/turns/${turn}/rating`;
+    const signal = AbortSignal.timeout(PATIENCE_MS);
+    await ask(path, { method: "PUT", headers: this.#headers(), body: JSON.stringify({ rating }), signal });
+  }
+
+  /**
    * @param {string} query
    * @param {AbortSignal} signal
    * @returns {Promise<import("./types.js").PageFound[]>}

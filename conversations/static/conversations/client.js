@@ -11,20 +11,27 @@ import { faceOf } from "./look.js";
 import { Store } from "./model.js";
 import { noticeOf } from "./notice.js";
 import { recall, remember } from "./preferences.js";
+import { Ratings } from "./ratings.js";
 import { WebSearch } from "./search.js";
+import { Suggester } from "./suggester.js";
+import { say } from "./text.js";
 import { Toolbook } from "./toolbook.js";
 import { ActionsView } from "./view/actions.js";
 import { Callers } from "./view/callers.js";
+import { CaptionsView } from "./view/captions.js";
 import { Composer } from "./view/composer.js";
 import { find } from "./view/dom.js";
 import { Hold } from "./view/hold.js";
+import { copyText, KeepView } from "./view/keep.js";
 import { LinesView } from "./view/lines.js";
 import { Orb } from "./view/orb.js";
 import { SettingsView } from "./view/settings.js";
 import { SheetView } from "./view/sheet.js";
 import { Stage } from "./view/stage.js";
+import { SuggestionsView } from "./view/suggestions.js";
 import { ToolsView } from "./view/tools.js";
 import { watchSleep } from "./wake.js";
+import { keepCaptions, wantsCaptions } from "./wishes.js";
 import { Writing } from "./writing.js";
 
 const TICK_MS = 500;
@@ -38,6 +45,7 @@ const TICK_MS = 500;
 export function mount(page, boot) {
   const end = new AbortController();
   const { signal } = end;
+  const client = find(page, "client", HTMLElement);
   const store = new Store();
   const orb = new Orb(find(page, "ring", HTMLCanvasElement), signal);
   const api = new Api(boot.csrf_cookie);
@@ -55,8 +63,12 @@ export function mount(page, boot) {
     onProgress(level, item, content, playedMs) {
       orb.level("out", level);
       call.heard(item, content, playedMs);
+      if (store.model.captions) store.dispatch({ type: "sound.heard", item, playedMs });
     },
-    onFinished: (item, content, playedMs) => call.heardAll(item, content, playedMs),
+    onFinished(item, content, playedMs) {
+      call.heardAll(item, content, playedMs);
+      if (store.model.captions) store.dispatch({ type: "sound.heard", item, playedMs: Infinity });
+    },
     onBlocked(blocked) {
       if (blocked !== store.model.soundBlocked) store.dispatch({ type: "sound.blocked", blocked });
     },
@@ -105,7 +117,16 @@ export function mount(page, boot) {
     closed: () => call.listening.endTry(),
   };
   const settings = new SettingsView(page, choices, speaker.canChoose, signal);
-  const lines = new LinesView(page, (id) => void call.sendAgain(id), signal);
+  const ratings = new Ratings(store, (turn, rating) => link.rate(turn, rating));
+  const lines = new LinesView(
+    page,
+    {
+      sendAgain: (id) => void call.sendAgain(id),
+      rate: (turn, rating) => void ratings.rate(turn, rating),
+      copy: async (text) => actions.tell(say((await copyText(client, text)) ? "copied" : "copy.failed")),
+    },
+    signal,
+  );
   /** @param {string} text */
   const ask = (text) => {
     void call.type(text);
@@ -113,6 +134,24 @@ export function mount(page, boot) {
     lines.toEnd();
   };
   const composer = new Composer(page, ask, signal);
+  const suggestions = new SuggestionsView(page, (text) => {
+    ask(text);
+    composer.focus();
+  });
+  const captions = new CaptionsView(
+    page,
+    (on) => {
+      keepCaptions(() => localStorage, on);
+      store.dispatch({ type: "captions.switched", on });
+    },
+    signal,
+  );
+  const keep = new KeepView(
+    page,
+    () => store.model,
+    (key) => actions.tell(say(key)),
+    signal,
+  );
   const sheet = new SheetView(page, (nonce, answer) => call.confirm(nonce, answer), signal);
   const actions = new ActionsView(
     page,
@@ -135,6 +174,9 @@ export function mount(page, boot) {
     hold.render(model);
     settings.render(model);
     composer.render(model);
+    suggestions.render(model);
+    captions.render(model);
+    keep.render(model);
     callers.render(model);
     lines.render(model, now);
     sheet.render(model, now);
@@ -174,6 +216,11 @@ export function mount(page, boot) {
   store.watch((event) => {
     if (event.type === "action.asked") actions.perform(event);
   });
+  const suggester = new Suggester(
+    (conversation) => api.suggestions(conversation),
+    (event) => store.dispatch(event),
+  );
+  store.watch((event) => void suggester.notice(event));
   if (boot.mode === "apipilot") {
     const view = new ToolsView(page);
     const toolbook = new Toolbook(
@@ -182,6 +229,9 @@ export function mount(page, boot) {
       sessionStorage,
     );
     store.watch((event) => void toolbook.notice(event));
+    store.watch((event) => {
+      if (event.type === "suggested") view.label(event.labels);
+    });
   }
   store.watch((event) => {
     renderSoon();
@@ -216,6 +266,7 @@ export function mount(page, boot) {
   for (const press of ["pointerdown", "keydown"]) document.addEventListener(press, unblock, { signal });
 
   store.dispatch({ type: "preferences.recalled", ...recall(() => localStorage) });
+  if (wantsCaptions(() => localStorage)) store.dispatch({ type: "captions.switched", on: true });
   render();
   void list();
   void link.start(identityOf(boot));

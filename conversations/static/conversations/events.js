@@ -158,6 +158,9 @@ const READERS = {
     const { id, status, status_details: details } = e.response ?? {};
     return { type: "response.ended", response: text(id), status: text(status), reason: text(details?.reason) };
   },
+  "conversation.item.truncated": (e) => {
+    return { type: "answer.truncated", item: text(e.item_id), playedMs: number(e.audio_end_ms) ?? 0 };
+  },
   error: trouble,
   "ui-command": (e, now) => (e.label === "rtvi-ai" && e.data ? command(e.data, text(e.id), now) : null),
   "vocero.conversation.ready": (e) => {
@@ -168,6 +171,7 @@ const READERS = {
   "vocero.conversation.closed": (e) => ({ type: "closed", reason: text(e.reason) }),
   "vocero.speech.lost": (e, now) => ({ type: "speech.lost", retryAt: now + (number(e.retry_in_ms) ?? 0) }),
   "vocero.speech.restored": () => ({ type: "speech.restored" }),
+  "vocero.turn.started": (e) => ({ type: "turn.begun", turn: number(e.turn) ?? 0 }),
   "vocero.tool.started": (e, now) => {
     return { type: "tool.started", id: text(e.call_id), name: text(e.name), label: text(e.label), at: now };
   },

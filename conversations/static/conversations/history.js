@@ -24,13 +24,15 @@ export const countCallers = (lines) =>
  */
 function linesOf(turn) {
   const chips = turn.tools.map((tool, i) => pastChip(`past-${turn.index}-tool-${i}`, tool));
-  const lines = chips.map(({ id }) => line(id, "tool", { settled: true }));
+  const at = Date.parse(turn.started_at ?? "") || 0;
+  const lines = chips.map(({ id }) => line(id, "tool", { settled: true, at }));
   const said = turn.caller_text ?? "";
   const heard = turn.heard_text ?? "";
-  if (said) lines.unshift(line(`past-${turn.index}-caller`, "caller", { parts: [said], settled: true }));
+  if (said) lines.unshift(line(`past-${turn.index}-caller`, "caller", { parts: [said], settled: true, at }));
   if (heard) {
     const cut = turn.outcome === "done" ? null : heard.length;
-    lines.push(line(`past-${turn.index}-answer`, "answer", { parts: [heard], settled: true, heard: cut }));
+    const of = { turn: turn.index, rating: turn.rating ?? null, at };
+    lines.push(line(`past-${turn.index}-answer`, "answer", { parts: [heard], settled: true, heard: cut, ...of }));
   }
   return { lines, chips };
 }

@@ -153,6 +153,16 @@ export class Link {
     return this.#api.reason(/** @type {string} */ (this.#conversation), text, signal);
   }
 
+  /**
+   * @param {number} turn of this conversation
+   * @param {import("./types.js").Rating | null} rating
+   * @returns {Promise<void>}
+   * @throws {ApiError}
+   */
+  rate(turn, rating) {
+    return this.#api.rate(/** @type {string} */ (this.#conversation), turn, rating);
+  }
+
   #write() {
     this.#written = true;
     this.#emit({ type: "link.written" });

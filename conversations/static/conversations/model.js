@@ -25,6 +25,12 @@ import { stepLines } from "./transcript.js";
  * @property {{text: import("./text.js").TextKey, detail: string, deed: import("./types.js").Deed} | null} remark
  * @property {{code: string, message: string, ref: string} | null} trouble
  * @property {number | null} endsAt ms of the page's clock
+ * @property {number | null} turn that is answered, where the server says so
+ * @property {Readonly<Record<string, number>>} received ms of sound by item
+ * @property {{item: string, playedMs: number} | null} spoken what the loudspeaker says, or said last
+ * @property {boolean} captions whether what is said is shown large
+ * @property {readonly string[]} questions to begin with
+ * @property {Readonly<Record<string, string>>} labels of the caller's tools by name
  */
 
 /** @type {Model} */
@@ -45,6 +51,12 @@ export const FIRST = {
   remark: null,
   trouble: null,
   endsAt: null,
+  turn: null,
+  received: {},
+  spoken: null,
+  captions: false,
+  questions: [],
+  labels: {},
 };
 
 /**
@@ -55,6 +67,25 @@ export const FIRST = {
 function restore(model, turns) {
   const { lines, chips, known } = catchUp(model.lines, turns, model.known);
   return { lines, known, chips: { ...model.chips, ...Object.fromEntries(chips.map((chip) => [chip.id, chip])) } };
+}
+
+/**
+ * @param {string} audio base64 of 16-bit samples at 24 kHz
+ * @returns {number} its length in ms
+ */
+const soundMs = (audio) => (audio.length * 3) / 4 / 48;
+
+/**
+ * The service cut an answer that this page did not cut itself.
+ * @param {Model} model
+ * @param {{item: string, playedMs: number}} event
+ * @returns {Partial<Model>}
+ */
+function truncate({ lines, received }, { item, playedMs }) {
+  const line = lines.find((one) => one.id === item);
+  const receivedMs = received[item] ?? 0;
+  if (!line || line.heard !== null || playedMs >= Math.floor(receivedMs)) return {};
+  return { lines: stepLines(lines, { type: "answer.cut", item, playedMs, receivedMs }) };
 }
 
 /** @type {Partial<Model>} */
@@ -69,6 +100,10 @@ const CHANGES = {
   "link.failed": (_model, { problem }) => ({ problem, speechRetryAt: null, endsAt: null }),
   "link.ended": (_model, { problem }) => ({ problem, speechRetryAt: null, endsAt: null }),
   "conversation.begun": (model, { conversation, sameCaller }) => ({
+    turn: null,
+    received: {},
+    spoken: null,
+    ...(sameCaller ? {} : { questions: [], labels: {} }),
     known: { turns: 0, callers: countCallers(model.lines) },
     chips: sameCaller ? model.chips : {},
     caller: conversation.caller?.name ?? "",
@@ -95,20 +130,30 @@ const CHANGES = {
   trouble: (_model, { code, message, ref }) => ({ trouble: { code, message, ref } }),
   "caller.unheard": (model, { code }) => ({ trouble: code ? { code, message: "", ref: "" } : model.trouble }),
   "caller.final": () => ({ trouble: null }),
-  typed: () => ({ trouble: null, microphoneProblem: null, remark: null }),
+  typed: () => ({ trouble: null, microphoneProblem: null, remark: null, spoken: null }),
   "trouble.dismissed": () => ({ trouble: null, microphoneProblem: null, remark: null }),
+  "turn.begun": (_model, { turn }) => ({ turn: turn || null }),
+  "answer.sound": ({ received }, { item, audio }) => ({
+    received: { ...received, [item]: (received[item] ?? 0) + soundMs(audio) },
+  }),
+  "answer.truncated": truncate,
+  "sound.heard": (_model, { item, playedMs }) => ({ spoken: { item, playedMs } }),
+  "heard.started": () => ({ spoken: null }),
+  suggested: (_model, { questions, labels }) => ({ questions, labels }),
+  "captions.switched": (_model, { on }) => ({ captions: on }),
 };
 
 /**
  * @param {Model} model
  * @param {Happening} event
+ * @param {number} [now] ms of the page's clock
  * @returns {Model}
  */
-export function stepModel(model, event) {
+export function stepModel(model, event, now = 0) {
   const moved = {
     ...model,
     call: step(model.call, event),
-    lines: stepLines(model.lines, event),
+    lines: stepLines(model.lines, event, { turn: model.turn, now }),
     chips: stepChips(model.chips, event),
     sheets: stepSheets(model.sheets, event),
   };
@@ -136,7 +181,7 @@ export class Store {
   /** @param {Happening} event */
   dispatch(event) {
     if (this.#closed) return;
-    this.model = stepModel(this.model, event);
+    this.model = stepModel(this.model, event, Date.now());
     for (const watcher of this.#watchers) watcher(event);
   }
 }

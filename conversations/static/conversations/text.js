@@ -173,6 +173,17 @@ const ENGLISH = {
   "tool.search_failed": gettext_noop("The web cannot be searched at the moment."),
   "tool.search_limited": gettext_noop("That were many searches. Wait a moment."),
 
+  "rating.good": gettext_noop("Good answer"),
+  "rating.bad": gettext_noop("Bad answer"),
+  "trouble.rating": gettext_noop("Your rating could not be kept. Please try again."),
+  copy: gettext_noop("Copy"),
+  copied: gettext_noop("Copied."),
+  "copy.failed": gettext_noop("The browser does not allow copying here."),
+  downloaded: gettext_noop("The conversation is saved as a text file."),
+  "captions.waiting": gettext_noop("What is said appears here."),
+  "welcome.suggested": gettext_noop("Say it, type it, or begin with one of these:"),
+  "welcome.plain": gettext_noop("Press the microphone and say it, or type it."),
+
   "caller.anonymous": gettext_noop("No caller"),
 
   "tools.title": gettext_noop("What Vocero can do for you ({n})"),

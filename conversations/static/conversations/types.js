@@ -31,6 +31,8 @@
  * @property {string | null} caller_text
  * @property {string | null} heard_text
  * @property {string} outcome
+ * @property {string} [started_at]
+ * @property {Rating | null} [rating]
  * @property {PastTool[]} tools
  *
  * @typedef {"insecure" | "unsupported" | "denied" | "missing" | "busy" | "lost"} MicrophoneProblem
@@ -54,6 +56,13 @@
  * @property {number | null} heard characters of a cut answer that were heard, null while it is whole
  * @property {"waiting" | "sending" | "unsure" | "failed" | null} delivery of a typed message; null once it arrived
  * @property {string | null} response
+ * @property {string} key stays the same when the server gives the line an id of its own
+ * @property {boolean} whole nothing more of it comes, sound included
+ * @property {number | null} turn whose answer it is, null while that is not known
+ * @property {Rating | null} rating of the turn
+ * @property {number} at ms of the page's clock, 0 while that is not known
+ *
+ * @typedef {"good" | "bad"} Rating
  */
 
 /**
@@ -125,6 +134,12 @@
  *   | {type: "answer.sounded", response: string}
  *   | {type: "answer.cut", item: string, playedMs: number, receivedMs: number}
  *   | {type: "answers.stopped", responses: string[]}
+ *   | {type: "answer.truncated", item: string, playedMs: number}
+ *   | {type: "turn.begun", turn: number}
+ *   | {type: "rated", turn: number, rating: Rating | null}
+ *   | {type: "suggested", questions: string[], labels: Record<string, string>}
+ *   | {type: "captions.switched", on: boolean}
+ *   | {type: "sound.heard", item: string, playedMs: number}
  *   | {type: "sound.playing", playing: boolean}
  *   | {type: "sound.blocked", blocked: boolean}
  *   | {type: "tool.started", id: string, label: string, name: string, at: number}

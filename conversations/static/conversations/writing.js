@@ -73,7 +73,6 @@ export class Writing {
       if (mine.signal.aborted) return;
       this.#emit({ type: "item.placed", item: id, role: "user", after: null, text });
       this.#emit({ type: "response.started", response });
-      this.#emit({ type: "answer.placed", response, item });
       for await (const event of eventsOf(stream)) {
         if (mine.signal.aborted) return;
         this.#take(event, response, item);
@@ -95,7 +94,9 @@ export class Writing {
    * @param {string} item
    */
   #take(event, response, item) {
-    if (event.type === "text.delta") {
+    if (event.type === "turn.started") {
+      this.#emit({ type: "turn.begun", turn: Number(event.turn) });
+    } else if (event.type === "text.delta") {
       this.#emit({ type: "answer.delta", response, item, content: 0, text: String(event.delta) });
     } else if (event.type === "turn.completed") {
       this.#emit({ type: "answer.final", response, item, content: 0, text: String(event.text) });

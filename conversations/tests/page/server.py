@@ -55,6 +55,10 @@ class PageServer:
         self.conversation = dict(CONVERSATION)
         self.turns = []
         self.tools = []
+        self.suggestions = []
+        self.labels = {}
+        self.ratings = []
+        self.rating_status = 200
         self.answers = []
         self.reasoning = []
         self.questions = []
@@ -100,8 +104,17 @@ class _Handler(BaseHTTPRequestHandler):
             self.json(200, {"success": True, "data": tools, "error": None})
         elif path == f"/api/conversations/{self.page.conversation['id']}":
             self.json(200, {**self.page.conversation, "turns": self.page.turns})
+        elif path == f"/api/conversations/{self.page.conversation['id']}/suggestions":
+            questions = [{"text": text} for text in self.page.suggestions]
+            self.json(200, {"suggestions": questions, "labels": self.page.labels})
         else:
             self.json(404, {"code": "not_found", "request_id": "req-404"})
+
+    def do_PUT(self):
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        assert self.headers.get("X-CSRFToken") == "csrf-of-the-page"
+        self.page.ratings.append((self.path, body))
+        self.json(self.page.rating_status, {"code": "not_found", "request_id": "a1b2c3d4e5"})
 
     def do_POST(self):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))

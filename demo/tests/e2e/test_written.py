@@ -28,6 +28,7 @@ def write(page, text):
 def test_each_question_of_the_demo_is_answered_in_writing_and_the_address_is_clean(stack, tmp_path):
     with browser_page(stack, tmp_path) as page:
         page.goto(f"{stack.url}?phone={PHONE}")
+        expect(page.get_by_role("button", name="Which insights are new?")).to_be_visible(timeout=WAIT)
         for question, part in QUESTIONS.items():
             write(page, question)
             expect(page.get_by_role("log")).to_contain_text(part, timeout=WAIT, ignore_case=True)
@@ -35,19 +36,23 @@ def test_each_question_of_the_demo_is_answered_in_writing_and_the_address_is_cle
         assert page.complaints == []
 
 
-def test_an_operator_sees_the_conversation_its_turn_and_its_tool_call(stack, tmp_path):
+def test_an_operator_sees_the_conversation_its_turn_its_tool_call_and_the_callers_thumb(stack, tmp_path):
     with browser_page(stack, tmp_path) as page:
         page.goto(f"{stack.url}?phone={PHONE}")
         write(page, "What is the oxygen level in cage four?")
         expect(page.get_by_role("log")).to_contain_text("milligrams per liter", timeout=WAIT)
+        with page.expect_response("**/turns/*/rating") as kept:
+            page.get_by_role("button", name="Bad answer").click(timeout=WAIT)
+        assert kept.value.status == 200
         page.goto(f"{stack.url}admin/")
         page.get_by_label("Username").fill(stack.operator)
         page.get_by_label("Password").fill(stack.password)
         page.get_by_role("button", name="Log in").click()
-        page.goto(f"{stack.url}admin/conversations/conversation/")
+        page.goto(f"{stack.url}admin/conversations/conversation/?rating=bad")
         page.get_by_role("link", name="Ana Torres").first.click()
         expect(page.locator("body")).to_contain_text("What is the oxygen level in cage four?")
         expect(page.locator("body")).to_contain_text("get_metric_history")
+        expect(page.locator("body")).to_contain_text("rated bad")
         page.goto(f"{stack.url}admin/conversations/toolcall/")
         expect(page.locator("body")).to_contain_text("get_metric_history")
         assert page.complaints == []

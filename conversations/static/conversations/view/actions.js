@@ -61,6 +61,11 @@ export class ActionsView {
     else this.#report(asked, deed.act);
   }
 
+  /** @param {string} words of this page's own */
+  tell(words) {
+    this.#say(words);
+  }
+
   /**
    * @param {string} words
    * @returns {Outcome}

@@ -5,6 +5,8 @@ import { toolText } from "../problems.js";
 import { duration, say } from "../text.js";
 import { icon, make } from "./dom.js";
 
+/** @typedef {(text: string) => void} Copy */
+
 /** @typedef {import("../types.js").Chip} Chip */
 
 const ICONS = { running: "working", completed: "done", calm: "calm", failed: "failed" };
@@ -32,9 +34,24 @@ function reason(chip) {
 
 /**
  * @param {Chip} chip
+ * @param {string} words what went wrong
+ * @param {Copy} copy
+ * @returns {HTMLElement} what an operator finds it by, to read out or to send
+ */
+function reference(chip, words, copy) {
+  const ref = say("ref", { ref: chip.ref });
+  const button = make("button", "quiet", say("copy"));
+  button.type = "button";
+  button.addEventListener("click", () => copy([chip.label, words, ref].filter(Boolean).join(" · ")));
+  return make("p", "ref", ref, " ", button);
+}
+
+/**
+ * @param {Chip} chip
+ * @param {Copy} copy
  * @returns {Node[]}
  */
-function details(chip) {
+function details(chip, copy) {
   const nodes = [];
   const words = reason(chip);
   if (chip.progress !== null && chip.status === "running") {
@@ -44,18 +61,17 @@ function details(chip) {
     nodes.push(bar);
   }
   if (words) nodes.push(make("p", "chip-words", words));
-  if (chip.sources.length)
-    nodes.push(make("p", "chip-words", say("chip.sources", { titles: chip.sources.join(", ") })));
-  if (chip.ref) nodes.push(make("p", "ref", say("ref", { ref: chip.ref })));
+  if (chip.ref) nodes.push(reference(chip, words, copy));
   return nodes;
 }
 
 /**
  * @param {Chip} chip
  * @param {number} now ms of the page's clock
+ * @param {Copy} copy
  * @returns {HTMLElement}
  */
-export function drawChip(chip, now) {
+export function drawChip(chip, now, copy) {
   const tone = toneOf(chip);
   const passed = timeOf(chip, now);
   const time = make("span", "chip-time", passed && ` · ${passed}`);
@@ -72,7 +88,7 @@ export function drawChip(chip, now) {
       make("span", "chip-outcome", say(`chip.${tone}`), time),
     ),
   );
-  const node = make("div", "chip", head, ...details(chip));
+  const node = make("div", "chip", head, ...details(chip, copy));
   node.dataset.tone = tone;
   return node;
 }

@@ -1,4 +1,4 @@
-/** Typing, and questions to begin with. */
+/** Typing. */
 
 import { find } from "./dom.js";
 
@@ -7,7 +7,6 @@ export class Composer {
   #client;
   #form;
   #box;
-  #welcome;
   #ask;
 
   /**
@@ -19,7 +18,6 @@ export class Composer {
     this.#client = find(page, "client", HTMLElement);
     this.#form = find(page, "composer", HTMLFormElement);
     this.#box = find(page, "draft", HTMLTextAreaElement);
-    this.#welcome = find(page, "welcome", HTMLElement);
     this.#ask = ask;
     /** @param {Event} event */
     const submit = (event) => {
@@ -32,21 +30,15 @@ export class Composer {
     };
     this.#form.addEventListener("submit", submit, { signal });
     this.#box.addEventListener("keydown", press, { signal });
-    for (const button of this.#welcome.querySelectorAll("button")) {
-      button.addEventListener("click", () => this.#suggest(button.textContent ?? ""), { signal });
-    }
   }
 
   /** @param {import("../model.js").Model} model */
   render(model) {
-    this.#welcome.hidden = model.lines.length > 0;
     this.#client.dataset.fresh = String(model.lines.length === 0);
   }
 
-  /** @param {string} text */
-  #suggest(text) {
-    this.#ask(text.trim());
-    // The button is about to go; the keyboard stays where one can go on.
+  /** Where one can go on after a press on something that is about to go. */
+  focus() {
     this.#box.focus({ preventScroll: true });
   }
 

@@ -9,6 +9,10 @@ export class ToolsView {
   #box;
   #title;
   #list;
+  /** @type {import("../toolbook.js").ListedTool[]} */
+  #tools = [];
+  /** @type {Record<string, string>} */
+  #labels = {};
 
   /** @param {import("./dom.js").Page} page */
   constructor(page) {
@@ -19,11 +23,23 @@ export class ToolsView {
 
   /** @param {import("../toolbook.js").ListedTool[]} tools */
   show(tools) {
+    this.#tools = tools;
+    this.#draw();
+  }
+
+  /** @param {Record<string, string>} labels by name, as the operator has set them */
+  label(labels) {
+    this.#labels = labels;
+    this.#draw();
+  }
+
+  #draw() {
+    const tools = this.#tools;
     this.#box.hidden = !tools.length;
     if (!tools.length) this.#box.open = false;
     write(this.#title, say("tools.title", { n: tools.length }));
     this.#list.replaceChildren(
-      ...tools.map(({ name, description }) => make("li", "", make("strong", "", readable(name)), description)),
+      ...tools.map(({ name, description }) => make("li", "", make("strong", "", this.#labels[name] ?? readable(name)), description)),
     );
   }
 }
