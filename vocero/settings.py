@@ -25,6 +25,8 @@ INSTALLED_APPS = [
     "daphne",
     "whitenoise.runserver_nostatic",
     "unfold",
+    "unfold.contrib.import_export",
+    "import_export",
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",

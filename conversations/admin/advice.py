@@ -15,13 +15,12 @@ CALLS = {
     "limits.",
     "confirmation_declined": "Nothing: the caller did not want it. A client without sheets cannot approve.",
     "confirmation_timeout": "Nothing, or give callers more time with S2S_CONFIRM_TIMEOUT.",
-    "timeout": "Look at “Failures” whether others waited too; if so the tool's service is slow. "
+    "timeout": "See whether other callers waited too; if so the tool's service is slow. "
     "S2S_TOOL_TIMEOUT sets the limit.",
     "tool_error": "Read the beginning of the result: the tool's own words say why. Its owner can mend it.",
     "unauthorized": "The caller signs in again. If many do at once, look at the backend's sessions.",
     "forbidden": "If the caller should be allowed to, give them the permission at the backend.",
-    "unavailable": "Look at “Failures” whether all calls fail; then the service is down or its address "
-    "is wrong.",
+    "unavailable": "See whether all callers' calls fail: then the service is down or its address is wrong.",
     "connection_lost": "Look in the log whether a process ended or was restarted at that time.",
     "cancelled": "Nothing: the caller went on.",
     "stale": "Nothing: the caller went on before it was started.",

@@ -17,21 +17,25 @@ from django.urls import path
 from django.utils.cache import get_conditional_response
 from django.utils.html import format_html
 from django.utils.http import quote_etag
+from import_export.resources import Resource
 from unfold.decorators import action, display
 
-from conversations.admin import conversation_actions
+from conversations.admin import conversation_actions, conversation_export
+from conversations.admin.columns import ConversationColumns
 from conversations.admin.conversation_page import conversation_page, state_word
+from conversations.admin.exports import Exported
 from conversations.admin.filters import (
     BROKEN_CALL,
     BROKEN_TURN,
     DialectFilter,
+    OriginFilter,
     RatingFilter,
     StateFilter,
     TroubleFilter,
     conversations_found,
 )
 from conversations.models import Conversation, ToolCall, Turn
-from tools.admin import ReadOnlyAdmin, moment
+from tools.admin import stamp
 
 
 def counts_of(rows: QuerySet[Any], broken: Q, page: Sequence[Conversation]) -> dict[UUID, tuple[int, int]]:
@@ -42,7 +46,7 @@ def counts_of(rows: QuerySet[Any], broken: Q, page: Sequence[Conversation]) -> d
 
 
 @admin.register(Conversation)
-class ConversationAdmin(ReadOnlyAdmin):
+class ConversationAdmin(Exported):
     """Every caller's conversations; ending them is the one thing that can be done."""
 
     detail_template = "admin/conversations/conversation/page.html"
@@ -54,6 +58,7 @@ class ConversationAdmin(ReadOnlyAdmin):
     list_display = (
         "caller",
         "status",
+        "tools_mode",
         "ended",
         "turn_count",
         "call_count",
@@ -67,11 +72,12 @@ class ConversationAdmin(ReadOnlyAdmin):
         RatingFilter,
         "mode",
         "close_reason",
+        OriginFilter,
         DialectFilter,
         "opened_at",
     )
     search_fields = ("id",)
-    search_help_text = "Caller's name, id or ref"
+    search_help_text = "Caller's name, any id, or ref"
     sortable_by = ("opened",)
     actions = ("end_selected",)
     actions_list = ("cleanup",)
@@ -79,7 +85,9 @@ class ConversationAdmin(ReadOnlyAdmin):
     def get_urls(self) -> list[Any]:
         end = self.admin_site.admin_view(self.end)
         live = self.admin_site.admin_view(self.live)
+        export = self.admin_site.admin_view(self.export)
         return [
+            path("<uuid:conversation_id>/export/", export, name="conversations_conversation_export_one"),
             path("<uuid:conversation_id>/end/", end, name="conversations_conversation_end"),
             path("<uuid:conversation_id>/live/", live, name="conversations_conversation_live"),
             *super().get_urls(),
@@ -105,6 +113,12 @@ class ConversationAdmin(ReadOnlyAdmin):
 
     def detail(self, request: HttpRequest, obj: Conversation) -> Mapping[str, object]:
         return conversation_page(request, obj)
+
+    def columns(self, request: HttpRequest) -> type[Resource]:
+        return ConversationColumns
+
+    def export(self, request: HttpRequest, conversation_id: UUID) -> HttpResponseBase:
+        return conversation_export.export(self, request, conversation_id)
 
     def live(self, request: HttpRequest, conversation_id: UUID) -> HttpResponseBase:
         """The part of the page that changes while the call goes on; 304 where it did not."""
@@ -149,6 +163,10 @@ class ConversationAdmin(ReadOnlyAdmin):
     def status(self, row: Conversation) -> str:
         return state_word(row)
 
+    @display(description="Tools")
+    def tools_mode(self, row: Conversation) -> str:
+        return row.mode
+
     @display(description="Turns")
     def turn_count(self, row: Any) -> int:
         return int(row.turns_made)
@@ -165,11 +183,11 @@ class ConversationAdmin(ReadOnlyAdmin):
 
     @display(description="Last activity (UTC)")
     def last_activity(self, row: Conversation) -> str:
-        return moment(row.last_seen_at)
+        return stamp(row.last_seen_at)
 
     @display(description="Opened (UTC)", ordering="opened_at")
     def opened(self, row: Conversation) -> str:
-        return moment(row.opened_at)
+        return stamp(row.opened_at)
 
     @display(description="Closed because")
     def ended(self, row: Conversation) -> str:

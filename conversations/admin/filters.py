@@ -44,8 +44,8 @@ def id_range(term: str) -> tuple[uuid.UUID, uuid.UUID] | None:
 
 
 def conversations_found(term: str) -> Q:
-    """Conversations by the caller's name, by id or its beginning, or by a `ref`."""
-    found = Q(caller_name__icontains=term) | Q(id__in=holders_of(plain_ref(term)))
+    """Conversations by the caller's name or id at the backend, by id or its beginning, or by a `ref`."""
+    found = Q(caller_name__icontains=term) | Q(backend_user_id=term) | Q(id__in=holders_of(plain_ref(term)))
     if span := id_range(term):
         found |= Q(id__range=span)
     return found
@@ -62,7 +62,8 @@ def holders_of(ref: str) -> set[uuid.UUID]:
 
 def calls_found(term: str) -> Q:
     """Tool calls by the tool's name, the caller's, the call's or conversation's id, or by `ref`."""
-    callers = Conversation.objects.filter(caller_name__icontains=term).order_by("-opened_at")
+    named = Q(caller_name__icontains=term) | Q(backend_user_id=term)
+    callers = Conversation.objects.filter(named).order_by("-opened_at")
     found = Q(name__startswith=term) | Q(ref=plain_ref(term))
     found |= Q(conversation_id__in=list(callers.values_list("pk", flat=True)[:_FOUND_CALLERS]))
     if span := id_range(term):
@@ -119,6 +120,21 @@ class RatingFilter(SimpleListFilter):
         return queryset.filter(pk__in=rated.values("conversation"))
 
 
+class OriginFilter(SimpleListFilter):
+    """How the caller asked in one of the turns."""
+
+    title = "asked"
+    parameter_name = "origin"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> Choices:
+        return [(origin, said.capitalize()) for origin, said in words.ORIGINS.items()]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Conversation]) -> QuerySet[Conversation]:
+        if self.value() not in words.ORIGINS:
+            return queryset
+        return queryset.filter(Exists(Turn.objects.filter(conversation=OuterRef("pk"), origin=self.value())))
+
+
 class DialectFilter(SimpleListFilter):
     """What the speech service spoke in one of the conversation's sessions."""
 
@@ -143,7 +159,9 @@ class ToolFilter(SimpleListFilter):
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> Choices:
         names = [*settings.VOCERO.mcp_tools, *settings.VOCERO.browser_tools]
-        return [(name, name) for name in names]
+        asked = self.value()
+        # A link may ask for a tool that is not configured: a brain's, or one that the model made up.
+        return [(name, name) for name in ([*names, asked] if asked and asked not in names else names)]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[ToolCall]) -> QuerySet[ToolCall]:
         return queryset.filter(name=self.value()) if self.value() else queryset
@@ -175,3 +193,39 @@ class CodeFilter(SimpleListFilter):
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[ToolCall]) -> QuerySet[ToolCall]:
         return queryset.filter(code=self.value()) if self.value() else queryset
+
+
+class DurationFilter(SimpleListFilter):
+    """How long the tool took."""
+
+    title = "took"
+    parameter_name = "took"
+    # In milliseconds: from, to.
+    buckets = {
+        "quick": ("Under 0.3 s", 0, 300),
+        "usual": ("0.3 to 1 s", 300, 1_000),
+        "slow": ("1 to 5 s", 1_000, 5_000),
+        "very-slow": ("5 s and more", 5_000, 2**31 - 1),
+    }
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> Choices:
+        return [(key, said) for key, (said, _, _) in self.buckets.items()]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[ToolCall]) -> QuerySet[ToolCall]:
+        if self.value() not in self.buckets:
+            return queryset
+        _, least, below = self.buckets[self.value() or ""]
+        return queryset.filter(duration_ms__gte=least, duration_ms__lt=below)
+
+
+class CallerFilter(SimpleListFilter):
+    """One caller, by their id at the backend; a page of a conversation links here."""
+
+    title = "caller"
+    parameter_name = "caller"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> Choices:
+        return [(self.value() or "", self.value() or "")] if self.value() else []
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[ToolCall]) -> QuerySet[ToolCall]:
+        return queryset.filter(conversation__backend_user_id=self.value()) if self.value() else queryset

@@ -7,17 +7,29 @@ from datetime import datetime
 
 from django.contrib import admin
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.html import format_html
-from unfold.decorators import display
+from import_export.resources import Resource
+from unfold.decorators import action, display
 
-from conversations.admin import words
-from conversations.admin.filters import CodeFilter, SourceFilter, ToolFilter, calls_found
+from conversations.admin import advice, words
+from conversations.admin.columns import CallColumns, CallColumnsWithPayloads
+from conversations.admin.conversation_page import left_out
+from conversations.admin.exports import Exported
+from conversations.admin.failures import failures_page
+from conversations.admin.filters import (
+    CallerFilter,
+    CodeFilter,
+    DurationFilter,
+    SourceFilter,
+    ToolFilter,
+    calls_found,
+)
 from conversations.admin.troubles import page_of
 from conversations.admin.waterfall import milliseconds
 from conversations.models import Conversation, ToolCall
-from tools.admin import ReadOnlyAdmin, moment, pretty
+from tools.admin import moment, pretty, pretty_text, stamp, visible
 
 _NEVER_SHOWN = (
     "conversation__browser_hash",
@@ -29,16 +41,26 @@ TONES = {"good": "success", "bad": "danger", "warn": "warning", "live": "info", 
 
 
 @admin.register(ToolCall)
-class ToolCallAdmin(ReadOnlyAdmin):
+class ToolCallAdmin(Exported):
     """Every attempt to use a tool, refusals included."""
 
     detail_template = "admin/conversations/toolcall/page.html"
     empty_words = "No tool has been called yet."
     list_display = ("started", "tool", "outcome", "took", "origin", "caller", "reference")
-    list_filter = (ToolFilter, SourceFilter, "selection", "status", CodeFilter, "started_at")
+    list_filter = (
+        CallerFilter,
+        ToolFilter,
+        SourceFilter,
+        "selection",
+        "status",
+        CodeFilter,
+        DurationFilter,
+        "started_at",
+    )
     search_fields = ("id",)
     search_help_text = "Tool, caller, id or ref"
     sortable_by = ("started",)
+    actions_list = ("failures",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ToolCall]:
         rows: QuerySet[ToolCall] = super().get_queryset(request).select_related("conversation", "turn")
@@ -67,13 +89,29 @@ class ToolCallAdmin(ReadOnlyAdmin):
             "facts": facts(obj),
             "turn_url": turn_url(obj),
             "may_see_payloads": may_see,
-            "arguments": pretty(obj.arguments) if may_see and obj.arguments is not None else None,
-            "excerpt": obj.excerpt if may_see else "",
+            "arguments": visible(pretty(obj.arguments)) if may_see and obj.arguments is not None else None,
+            "excerpt": visible(pretty_text(obj.excerpt)) if may_see else "",
+            "left_out": left_out(obj) if may_see and obj.excerpt else "",
+            "then": advice.for_call(obj.code) if obj.code else "",
         }
+
+    def columns(self, request: HttpRequest) -> type[Resource]:
+        may_see = request.user.has_perm("conversations.read_payloads")
+        return CallColumnsWithPayloads if may_see else CallColumns
+
+    def get_export_queryset(self, request: HttpRequest) -> QuerySet[ToolCall]:
+        rows: QuerySet[ToolCall] = super().get_export_queryset(request)
+        return rows.select_related("conversation", "turn")
+
+    @action(permissions=["view"], description="Failures", icon="bar_chart", url_path="failures")
+    def failures(self, request: HttpRequest) -> HttpResponse:
+        return self.page(
+            request, "admin/conversations/toolcall/failures.html", "Failures", failures_page(request)
+        )
 
     @display(description="Started (UTC)", ordering="started_at")
     def started(self, row: ToolCall) -> str:
-        return moment(row.started_at)
+        return stamp(row.started_at)
 
     @display(description="Tool")
     def tool(self, row: ToolCall) -> str:
@@ -128,13 +166,13 @@ def facts(call: ToolCall) -> list[tuple[str, str]]:
         ("Source", call.source or "not run, so none"),
         ("Picked by", words.SELECTIONS.get(call.selection, call.selection)),
         ("Attempt in its turn", str(call.sequence)),
-        ("Started", moment(call.started_at)),
+        ("Started", stamp(call.started_at)),
         *(
             [("Approved by the caller", approval(call.started_at, call.approved_at))]
             if call.approved_at
             else []
         ),
-        ("Ended", moment(call.ended_at)),
+        ("Ended", stamp(call.ended_at)),
         ("Took", "—" if call.duration_ms is None else milliseconds(call.duration_ms)),
         ("Sent to the model", size),
         ("Generation", str(call.generation)),

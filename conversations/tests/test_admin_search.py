@@ -24,7 +24,7 @@ def found(query, address=CONVERSATIONS):
 
 @pytest.fixture
 def marta():
-    return make.conversation(caller_name="Marta Vidal")
+    return make.conversation(caller_name="Marta Vidal", backend_user_id="usr-1")
 
 
 @pytest.fixture(autouse=True)
@@ -106,6 +106,13 @@ def test_trouble_finds_failures_but_no_change_of_mind(marta, jordi):
         ("status__exact=completed", False),
         ("code=timeout", True),
         ("code=forbidden", False),
+        ("took=usual", True),
+        ("took=quick", False),
+        ("took=slow", False),
+        ("took=nonsense", True),
+        ("caller=usr-1", True),
+        ("caller=usr-2", False),
+        ("q=usr-1", True),
         ("q=get_re", True),
         ("q=marta", True),
         ("q=jordi", False),
@@ -114,6 +121,20 @@ def test_trouble_finds_failures_but_no_change_of_mind(marta, jordi):
 def test_tool_calls_are_narrowed_by_what_they_are(marta, query, matches):
     one = make.call(make.turn(marta), status="failed", code="timeout")
     assert found(query, CALLS) == ({str(one)} if matches else set())
+
+
+def test_conversations_are_narrowed_by_how_the_caller_asked(marta, jordi):
+    make.turn(marta)
+    make.turn(jordi, origin="http")
+    assert found("origin=voice") == {str(marta)}
+    assert found("origin=http") == {str(jordi)}
+    assert found("origin=text") == set()
+    assert found("origin=nonsense") == {str(marta), str(jordi)}
+
+
+def test_the_id_at_the_backend_finds_the_callers_conversations(marta):
+    assert found("q=usr-1") == {str(marta)}
+    assert found("q=usr") == set()
 
 
 def test_a_call_that_was_never_run_has_no_source(marta):
