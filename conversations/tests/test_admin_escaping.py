@@ -1,22 +1,17 @@
 """Nothing that a caller, a model or a tool server wrote is ever markup in the admin."""
 
-from datetime import timedelta
+import json
 from html.parser import HTMLParser
 
 import pytest
-from django.contrib.admin.models import LogEntry
 from django.urls import reverse
-from django.utils import timezone
 
-from conversations.identity import keys
-from conversations.models import PhoneLink
+from conversations.tests import admin_walk as walk
 from conversations.tests import operators as make
-from tools.models import CatalogSnapshot
+from conversations.tests import test_admin_exports as exported
+from conversations.tests.admin_walk import EVIL, poison
 
 pytestmark = pytest.mark.django_db
-
-EVIL = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'</script>{{ 7|add:7 }}"
-LINK = "javascript:alert(3)"
 
 
 class Markup(HTMLParser):
@@ -43,44 +38,7 @@ class Markup(HTMLParser):
 
 @pytest.fixture
 def poisoned():
-    """Every row with markup in every field that others can fill; the addresses that show them."""
-    row = make.conversation(caller_name=f"{EVIL} {LINK}", backend_user_id=EVIL, state="closed")
-    bad_turn = make.turn(
-        row, caller_text=EVIL + LINK, heard_text=EVIL, outcome="failed", code=EVIL[:40], ref="<b>X</b>"
-    )
-    one = make.call(
-        bad_turn,
-        name=EVIL,
-        source=EVIL[:40],
-        arguments={EVIL: [EVIL, LINK, {"</script>": EVIL}]},
-        excerpt=EVIL,
-        status="failed",
-        code=EVIL[:24],
-        ref="<b>X</b>",
-    )
-    make.upstream(
-        row, dialect=EVIL[:20], tool_names=[EVIL], instruction_digest=EVIL[:64], close_reason=EVIL[:40]
-    )
-    now = timezone.now()
-    link = PhoneLink.objects.create(
-        phone_ending="<b>1", made_by=EVIL, made_at=now, expires_at=now, used_at=now, conversation=row
-    )
-    key = keys.make(EVIL)
-    catalog = CatalogSnapshot.objects.create(
-        source=EVIL[:40],
-        caller_fingerprint="f" * 64,
-        tools=[
-            {"name": EVIL, "description": EVIL, "parameters": {EVIL: EVIL}, "output_schema": {EVIL: LINK}}
-        ],
-        refused=[[EVIL, EVIL]],
-        digest=EVIL[:64],
-        last_error=EVIL,
-        fetched_at=now,
-        expires_at=now + timedelta(minutes=1),
-    )
-    rows = {"conversations_conversation": row, "conversations_toolcall": one, "conversations_phonelink": link}
-    rows |= {"conversations_apikey": key, "tools_catalogsnapshot": catalog}
-    return {name: getattr(each, "pk", None) or each.key_id for name, each in rows.items()}
+    return poison()
 
 
 def dangers(response):
@@ -95,25 +53,38 @@ def text(response):
     return "".join(page.text)
 
 
-def test_stored_markup_is_text_on_every_page_case_181(poisoned):
+def test_stored_markup_is_text_on_every_page_of_the_url_table_case_181(poisoned):
+    root, opened = make.root(), set()
+    addresses = walk.addresses(poisoned)
+    for name, address in addresses.items():
+        for query in ("", "?q=%3Cscript%3Ealert(1)") if name.endswith("_changelist") else ("",):
+            response = root.get(address + query)
+            if response.status_code == 200:
+                assert dangers(response) == [], address
+                opened.add(name)
+    expected = {f"{model}_{page}" for model in poisoned for page in ("changelist", "change", "history")}
+    expected |= {f"conversations_conversation_{page}" for page in ("live", "end", "cleanup", "export")}
+    expected |= {"conversations_toolcall_failures", "conversations_toolcall_export", "index"}
+    assert expected <= opened
+
+
+def test_stored_markup_is_data_in_every_file_case_181(poisoned):
     root = make.root()
-    LogEntry.objects.create(
-        user=make.User.objects.get(), object_id=poisoned["conversations_conversation"], object_repr=EVIL,
-        content_type_id=1, action_flag=2, change_message=EVIL,
-    )  # fmt: skip
-    addresses = [
-        reverse("admin:index"),
-        reverse("admin:conversations_conversation_end", args=[poisoned["conversations_conversation"]]),
-    ]
-    addresses.append(reverse("admin:conversations_apikey_revoke", args=[poisoned["conversations_apikey"]]))
-    for name, pk in poisoned.items():
-        lists = reverse(f"admin:{name}_changelist")
-        addresses += [lists, f"{lists}?q=%3Cscript%3Ealert(1)", reverse(f"admin:{name}_change", args=[pk])]
-        addresses.append(reverse(f"admin:{name}_history", args=[pk]))
-    for address in addresses:
-        response = root.get(address)
-        assert response.status_code == 200, address
-        assert dangers(response) == [], address
+    row = poisoned["conversations_conversation"]
+    for address in (
+        reverse("admin:conversations_conversation_export"),
+        reverse("admin:conversations_toolcall_export"),
+        reverse("admin:conversations_conversation_export_one", args=[row]),
+    ):
+        for kind, said in (("csv", "text/csv; charset=utf-8"), ("json", "application/json")):
+            response = root.post(address, {"kind": kind})
+            assert response.headers["Content-Type"] == said
+            assert response.headers["Content-Disposition"].startswith("attachment; ")
+            assert response.headers["X-Content-Type-Options"] == "nosniff"
+            if kind == "json":
+                text = exported.content(response)
+                assert "<" not in text
+                assert EVIL in json.dumps(json.loads(text), ensure_ascii=False).replace('\\"', '"')
 
 
 def test_the_markup_can_still_be_read_as_it_was_written_case_181(poisoned):
