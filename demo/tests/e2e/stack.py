@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from playwright.sync_api import Page, sync_playwright
 
@@ -53,7 +54,7 @@ class Stack:
     operator: str = OPERATOR
     frames: list[str] = field(default_factory=list)
 
-    def rows(self, query, *values):
+    def rows(self, query: str, *values: object) -> list[dict[str, Any]]:
         """Rows of the server's database, read as another process would."""
         with sqlite3.connect(f"file:{self.database}?mode=ro", uri=True, timeout=20) as connection:
             connection.row_factory = sqlite3.Row

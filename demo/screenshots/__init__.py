@@ -1,0 +1,1 @@
+"""Makes the pictures under `docs/screenshots` from a running demo: `python -m demo.screenshots`."""
