@@ -4,7 +4,7 @@ from datetime import timedelta
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conversations.admin import words
@@ -148,6 +148,7 @@ MOMENTS = st.floats(0, 1_000, allow_nan=False)
 SPANS = st.tuples(MOMENTS, MOMENTS).map(lambda pair: (min(pair), max(pair)))
 
 
+@settings(deadline=None)
 @given(SPANS, st.lists(SPANS, max_size=8))
 def test_gaps_and_what_was_taken_fill_the_span_without_overlap(span, taken):
     left = gaps(span, taken)
@@ -163,6 +164,7 @@ def test_gaps_and_what_was_taken_fill_the_span_without_overlap(span, taken):
             assert covered
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.tuples(MOMENTS, st.none() | MOMENTS), max_size=6), st.none() | MOMENTS, st.none() | MOMENTS
 )
