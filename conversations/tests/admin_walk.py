@@ -46,7 +46,30 @@ def flat(patterns):
 
 
 def poison():
-    """Every row with markup in every field that others can fill; the addresses that show them."""
+    """Every row with markup in every field that others can fill; the primary keys of those with pages."""
+    row, one = poisoned_call()
+    now = timezone.now()
+    link = PhoneLink.objects.create(
+        phone_ending="<b>1", made_by=EVIL, made_at=now, expires_at=now, used_at=now, conversation=row
+    )
+    user = User.objects.create_user("evil", first_name=EVIL, last_name=EVIL)
+    for shown in (row, one):
+        LogEntry.objects.create(
+            user=user, object_id=shown.pk, object_repr=EVIL, change_message=EVIL, action_flag=CHANGE,
+            content_type=ContentType.objects.get_for_model(shown),
+        )  # fmt: skip
+    return {
+        "conversations_conversation": row.pk,
+        "conversations_toolcall": one.pk,
+        "conversations_phonelink": link.pk,
+        "conversations_apikey": keys.make(EVIL).key_id,
+        "tools_catalogsnapshot": poisoned_catalog(now).pk,
+        "tools_tooldeclaration": make.declaration(EVIL, name=EVIL).pk,
+    }
+
+
+def poisoned_call():
+    """A conversation and its failed call."""
     row = make.conversation(caller_name=f"{EVIL} {LINK}", backend_user_id=EVIL, state="closed")
     bad_turn = make.turn(
         row, caller_text=EVIL + LINK, heard_text=EVIL, outcome="failed", code=EVIL[:40], ref="<b>X</b>"
@@ -62,37 +85,21 @@ def poison():
         code=EVIL[:24],
         ref="<b>X</b>",
     )
-    make.upstream(
-        row,
-        dialect=EVIL[:20],
-        tool_names=[EVIL],
-        instruction_digest=EVIL[:64],
-        close_reason=f"lost: {EVIL}"[:40],
-    )
-    now = timezone.now()
-    link = PhoneLink.objects.create(
-        phone_ending="<b>1", made_by=EVIL, made_at=now, expires_at=now, used_at=now, conversation=row
-    )
-    key = keys.make(EVIL)
-    catalog = CatalogSnapshot.objects.create(
+    lost = f"lost: {EVIL}"[:40]
+    make.upstream(row, dialect=EVIL[:20], tool_names=[EVIL], instruction_digest=EVIL[:64], close_reason=lost)
+    return row, one
+
+
+def poisoned_catalog(now):
+    """What a tool server may have declared."""
+    tool = {"name": EVIL, "description": EVIL, "parameters": {EVIL: EVIL}, "output_schema": {EVIL: LINK}}
+    return CatalogSnapshot.objects.create(
         source=EVIL[:40],
         caller_fingerprint="f" * 64,
-        tools=[
-            {"name": EVIL, "description": EVIL, "parameters": {EVIL: EVIL}, "output_schema": {EVIL: LINK}}
-        ],
+        tools=[tool],
         refused=[[EVIL, EVIL]],
         digest=EVIL[:64],
         last_error=EVIL,
         fetched_at=now,
         expires_at=now + timedelta(minutes=1),
     )
-    user = User.objects.create_user("evil", first_name=EVIL, last_name=EVIL)
-    for shown in (row, one):
-        LogEntry.objects.create(
-            user=user, object_id=shown.pk, object_repr=EVIL, change_message=EVIL, action_flag=CHANGE,
-            content_type=ContentType.objects.get_for_model(shown),
-        )  # fmt: skip
-    change = make.declaration(EVIL, name=EVIL)
-    rows = {"conversations_conversation": row, "conversations_toolcall": one, "conversations_phonelink": link}
-    rows |= {"conversations_apikey": key, "tools_catalogsnapshot": catalog, "tools_tooldeclaration": change}
-    return {name: getattr(each, "pk", None) or each.key_id for name, each in rows.items()}

@@ -22,7 +22,7 @@ def queries(client, address):
 
 def fill(conversations=1, turns=1, calls=1):
     for number in range(conversations):
-        row = make.conversation(caller_name=f"Caller {number}")
+        row = make.conversation(caller_name=f"Caller {number}", backend_user_id="usr-1")
         make.upstream(row)
         for index in range(1, turns + 1):
             one = make.turn(row, index, outcome="failed" if index % 2 else "done", code="timeout")
@@ -39,13 +39,16 @@ def fill(conversations=1, turns=1, calls=1):
         f"{CONVERSATIONS}?trouble=any&state=open",
         CALLS,
         f"{CALLS}?q=caller",
+        f"{CONVERSATIONS}?origin=voice&dialect=ga",
+        f"{CALLS}?took=usual&code=timeout",
+        f"{CALLS}?caller=usr-1",
     ],
 )
 def test_a_list_takes_as_many_queries_for_many_rows_as_for_few_case_188(address):
     client = make.root()
-    fill(conversations=2)
+    fill(conversations=3)
     few = len(queries(client, address))
-    fill(conversations=12, turns=3, calls=3)
+    fill(conversations=27, turns=2, calls=2)
     assert len(queries(client, address)) == few
 
 
