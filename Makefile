@@ -80,7 +80,7 @@ $(VENV)/.runtime: requirements.txt | $(BIN)/python
 	@$(BIN)/python $(INSTALL) -r requirements.txt
 	@touch $@
 
-$(VENV)/.dev: requirements.txt requirements-gemini.txt requirements-dev.txt | $(BIN)/python
+$(VENV)/.dev: requirements.txt requirements-gemini.txt requirements-otel.txt requirements-dev.txt | $(BIN)/python
 	@echo "Installing the tools for development …"
 	@$(BIN)/python $(INSTALL) -r requirements-dev.txt
 	@touch $@

@@ -16,6 +16,7 @@ from django.db import connections
 from conversations import rows
 from conversations.core.records import Record
 from conversations.metrics import METER
+from conversations.tracing import TRACES
 
 log = structlog.get_logger(__name__)
 
@@ -102,6 +103,7 @@ class Journal:
     def _put(self, entry: _Entry) -> bool:
         if entry.record is not None:
             METER.record(entry.record)
+            TRACES.record(entry.record)
         if self.closed or len(self._waiting) >= self._capacity or entry.share.waiting >= SHARE:
             self._lose(1)
             if self.lost & (self.lost - 1) == 0:  # The 1st, 2nd, 4th, 8th: a flood must not flood the log.

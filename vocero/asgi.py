@@ -15,9 +15,12 @@ from conversations.brains.checks import refuse_to_start  # noqa: E402
 from conversations.realtime.lifespan import lifespan, stop  # noqa: E402
 from conversations.realtime.routing import websocket_urlpatterns  # noqa: E402
 from conversations.sweeper import sweeping  # noqa: E402
+from conversations.tracing import TRACES  # noqa: E402
+from vocero import telemetry  # noqa: E402
 from vocero.daphne_sockets import mended  # noqa: E402
 
 refuse_to_start()
+TRACES.begin(telemetry.tracer(settings.VOCERO.otlp_endpoint))
 # Django refuses a large body itself, and in better words; this only keeps an endless one off the disk.
 http = bounded(django, limit=4 * settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
 websocket = URLRouter(websocket_urlpatterns)

@@ -96,6 +96,7 @@ class Vocero:
     demo: bool
     demo_badge: str
     metrics_token: str = field(repr=False)
+    otlp_endpoint: str = ""
 
     @property
     def mode(self) -> str:
@@ -393,6 +394,7 @@ def _limits(read: Reader) -> dict[str, Any]:
         "retention_rows": read.whole("S2S_RETENTION_ROWS", 365, 0, 36_500),
         "retention_max_rows": read.whole("S2S_RETENTION_MAX_ROWS", 0, 0, 1_000_000_000),
         "demo": read.flag("S2S_DEMO"),
+        "otlp_endpoint": read.url("OTEL_EXPORTER_OTLP_ENDPOINT", WEB),
         "metrics_token": checked_token("S2S_METRICS_TOKEN", read.text("S2S_METRICS_TOKEN")),
         "demo_badge": read.text("S2S_DEMO_BADGE", "Local speech"),
     }

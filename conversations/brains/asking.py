@@ -9,6 +9,7 @@ from functools import wraps
 from typing import Any, TypeVar
 
 from conversations.brains.loop import Delta, ModelFailed, ModelRequest
+from conversations.tracing import TRACES, failed
 
 # Seconds before a busy model is asked again, and the longest that a caller is kept waiting for it.
 PAUSE = 0.5
@@ -51,7 +52,7 @@ def patiently(ask: Ask) -> Ask:
     async def asked(brain: Any, request: ModelRequest) -> AsyncGenerator[Delta, None]:
         begun = False
         try:
-            async with aclosing(ask(brain, request)) as deltas:
+            async with aclosing(_traced(ask, brain, request)) as deltas:
                 async for delta in deltas:
                     begun = True
                     yield delta
@@ -61,11 +62,27 @@ def patiently(ask: Ask) -> Ask:
                 raise
             pause = busy.pause
         await asyncio.sleep(pause)
-        async with aclosing(ask(brain, request)) as deltas:
+        async with aclosing(_traced(ask, brain, request)) as deltas:
             async for delta in deltas:
                 yield delta
 
     return asked
+
+
+async def _traced(ask: Ask, brain: Any, request: ModelRequest) -> AsyncGenerator[Delta, None]:
+    """One request, in a span of its own where spans are collected."""
+    with TRACES.chat(str(getattr(brain, "provider", "")), str(brain.model)) as span:
+        try:
+            async with aclosing(ask(brain, request)) as deltas:
+                async for delta in deltas:
+                    yield delta
+        except ModelFailed as error:
+            failed(span, error.code)
+            raise
+        finally:
+            for name, count in (("input", request.spent.input), ("output", request.spent.output)):
+                if count is not None:
+                    span.set_attribute(f"gen_ai.usage.{name}_tokens", count)
 
 
 async def apart(chunks: AsyncIterator[T]) -> AsyncGenerator[T, None]:

@@ -48,6 +48,7 @@ class GeminiBrain(ToolBrain):
     `max_output_tokens` bounds each answer where it is set.
     """
 
+    provider = "gcp.gemini"
     max_output_tokens: int | None = None
 
     @patiently
@@ -71,6 +72,7 @@ class GeminiBrain(ToolBrain):
             raise ModelBusy("the connection failed") from None
         except ValueError:
             raise ModelBusy("the answer cannot be read") from None
+        request.spent.input, request.spent.output = answer.spent
         if not answer.came:
             raise ModelBusy("an empty answer")
         for picked in answer.picked():
@@ -103,6 +105,7 @@ class _Answer:
         self._parts: list[types.Part] = []
         self._finish = ""
         self._tokens = 0
+        self.spent: tuple[int | None, int | None] = None, None
         self.came = False
 
     def take(self, chunk: types.GenerateContentResponse) -> Sequence[str]:
@@ -112,6 +115,8 @@ class _Answer:
         if blocked:
             raise ModelFailed("model_refused", f"the prompt was blocked: {blocked.value}")
         usage = chunk.usage_metadata
+        if usage is not None:
+            self.spent = usage.prompt_token_count, usage.candidates_token_count
         self._tokens = (usage and usage.candidates_token_count) or self._tokens
         candidate = next(iter(chunk.candidates or ()), None)
         if candidate is None:

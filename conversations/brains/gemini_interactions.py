@@ -42,6 +42,7 @@ class GeminiInteractionsBrain(ToolBrain):
     each answer where it is set. The client's interactions are asked without retries of its own.
     """
 
+    provider = "gcp.gemini"
     max_output_tokens: int | None = None
 
     @patiently

@@ -58,13 +58,21 @@ class Hop:
     outputs: Sequence[str]
 
 
+@dataclass(slots=True)
+class Spent:
+    """The tokens of one request, as far as the model's API tells them."""
+
+    input: int | None = None
+    output: int | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
     """One request to a model: instructions, what was said before, the caller's words, the hops of this turn.
 
     `tools` carry the names that the model is to use, and whole JSON Schemas. They stay the same in all hops;
     with `tool_choice` `none` the model may pick none of them any more. `history` holds the roles `caller` and
-    `assistant`.
+    `assistant`. An adapter notes in `spent` what the request took.
     """
 
     instructions: str
@@ -73,6 +81,7 @@ class ModelRequest:
     hops: Sequence[Hop] = ()
     tools: Sequence[Tool] = ()
     tool_choice: Literal["auto", "none"] = "auto"
+    spent: Spent = field(default_factory=Spent, compare=False)
 
 
 Delta = TextDelta | Picked
@@ -157,6 +166,7 @@ def _request(opening: ModelRequest, tools: TurnTools, hops: Sequence[Hop], last:
         hops=tuple(hops),
         tools=declared,
         tool_choice="none" if last else "auto",
+        spent=Spent(),
     )
 
 

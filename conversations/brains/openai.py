@@ -43,6 +43,7 @@ class OpenAIBrain(ToolBrain):
     get them whole. `max_output_tokens` bounds each answer where it is set.
     """
 
+    provider = "openai"
     dialect: Dialect | None = None
     max_output_tokens: int | None = None
 
@@ -67,6 +68,7 @@ class OpenAIBrain(ToolBrain):
             raise refused(None) from None
         except (httpx2.HTTPError, ValueError):
             raise ModelBusy("the answer broke off or cannot be read") from None
+        request.spent.input, request.spent.output = answer.spent
         if not answer.came:
             raise ModelBusy("an empty answer")
         for picked in answer.picked():
@@ -94,12 +96,15 @@ class _Answer:
         self._calls = Calls()
         self._finish: str | None = None
         self._tokens = 0
+        self.spent: tuple[int | None, int | None] = None, None
         self.came = False
 
     def take(self, chunk: Any) -> Sequence[str]:
         """What it says. What the model thinks to itself has fields of its own, which are not read."""
         self.came = True
         usage = getattr(chunk, "usage", None)
+        if usage is not None:
+            self.spent = getattr(usage, "prompt_tokens", None), getattr(usage, "completion_tokens", None)
         self._tokens = getattr(usage, "completion_tokens", None) or self._tokens
         # Filters and counts come in chunks without choices.
         choice = next(iter(getattr(chunk, "choices", None) or ()), None)
