@@ -5,7 +5,7 @@ from django.urls import URLPattern, URLResolver, path, re_path
 from django.views.decorators.csrf import csrf_exempt
 
 from conversations import probes, scraping, views
-from conversations.api import problems
+from conversations.api import problems, reference
 from conversations.api.application import api
 
 
@@ -20,6 +20,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("livez", probes.livez, name="livez"),
     path("readyz", probes.readyz, name="readyz"),
     path("metrics", scraping.metrics, name="metrics"),
+    path("api/docs", reference.page_of(api), name="reference"),
     path("", api.urls),
     re_path(r"^(?:api|v1)/", missing),
 ]

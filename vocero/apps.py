@@ -16,7 +16,7 @@ class VoceroConfig(AppConfig):
 
     def ready(self) -> None:
         # Importing registers them; the settings they read are not there any earlier.
-        from vocero import checks  # noqa: F401, PLC0415
+        from vocero import checks, production  # noqa: F401, PLC0415
 
         for secret in configured_secrets(settings):
             LIVE.keep(secret)

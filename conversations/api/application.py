@@ -55,7 +55,7 @@ api = NinjaAPI(
     description="Conversations with a voice assistant that acts on the caller's behalf.",
     urls_namespace="api",
     openapi_url="/api/openapi.json",
-    docs_url="/api/docs",
+    docs_url=None,
     parser=StrictJson(),
 )
 api.add_router("/api", configuration.router)
