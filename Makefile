@@ -21,7 +21,7 @@ PRODUCTION := ENV_FILE= SECRET_KEY=only-for-checks-Zp4vXq8sTn2wLk6yRb0cHd5fGj9m3
 	S2S_MCP_URL=https://portal.example.org/mcp S2S_UNSAFE_PHONE_SELECTOR=false S2S_DEMO=false
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench screenshots clean
+.PHONY: help demo test check bench messages screenshots clean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -32,6 +32,7 @@ help:
 	@echo "make check   format, lint, types, import rules, house rules, migrations, deployment checks"
 	@echo "make bench   measures Vocero beside other relays and writes docs/performance.md; QUICK=1 only tries it out"
 	@echo "make screenshots  takes the pictures under docs/screenshots anew from a running demo; needs Chromium"
+	@echo "make messages brings the page's languages into step with its sentences, and names what is not translated"
 	@echo "make clean   removes the environments and caches; keeps var/"
 
 demo: $(VENV)/.runtime $(if $(filter light,$(SPEECH)),,$(VENV)/.speech)
@@ -62,6 +63,9 @@ bench: $(VENV)/.runtime $(BENCH)/.installed
 
 screenshots: $(VENV)/.dev
 	@$(BIN)/python -m demo.screenshots
+
+messages: $(VENV)/.dev
+	@$(PRODUCTION) DJANGO_SETTINGS_MODULE=vocero.settings $(BIN)/python -m conversations.tests.catalogs
 
 clean:
 	@rm -rf $(VENV) .venvs node_modules staticfiles .mypy_cache .ruff_cache .hypothesis .import_linter_cache

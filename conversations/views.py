@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.templatetags.static import static
 from django.utils import translation
+from django.utils.translation import gettext, gettext_noop
 from django.utils.translation.trans_real import DjangoTranslation
 from django.views.decorators.cache import cache_control
 from django.views.decorators.csrf import ensure_csrf_cookie
@@ -21,12 +22,13 @@ from conversations.identity import phones
 
 _LONGEST_LINK = 300
 _DEMO_CALLERS = (
-    {"phone": "+34600000001", "label": "Administrator"},
-    {"phone": "+34600000002", "label": "Report manager of the north center"},
-    {"phone": "+34600000003", "label": "Caller without assigned centers"},
-    {"phone": "+34600000008", "label": "Caller whose token expires in mid-call"},
-    {"phone": "+34600000009", "label": "Unknown at the backend"},
+    {"phone": "+34600000001", "label": gettext_noop("Administrator")},
+    {"phone": "+34600000002", "label": gettext_noop("Report manager of the north center")},
+    {"phone": "+34600000003", "label": gettext_noop("Caller without assigned centers")},
+    {"phone": "+34600000008", "label": gettext_noop("Caller whose token expires in mid-call")},
+    {"phone": "+34600000009", "label": gettext_noop("Unknown at the backend")},
 )
+_DEMO_BADGES = (gettext_noop("Local speech"), gettext_noop("Demo without speech models: type"))
 
 
 @require_safe
@@ -48,8 +50,8 @@ def boot(request: HttpRequest) -> dict[str, Any]:
         "link": request.GET.get("link", "")[:_LONGEST_LINK] or None,
         "phone": _phone(request) if vocero.unsafe_phone_selector else None,
         "unsafe_phone_selector": vocero.unsafe_phone_selector,
-        "demo_callers": list(_DEMO_CALLERS) if vocero.demo else [],
-        "demo_badge": vocero.demo_badge if vocero.demo else "",
+        "demo_callers": _demo_callers() if vocero.demo else [],
+        "demo_badge": _demo_badge(vocero.demo_badge) if vocero.demo else "",
         "worklets": {
             "capture": static("conversations/audio/capture-worklet.js"),
             "playback": static("conversations/audio/playback-worklet.js"),
@@ -59,19 +61,36 @@ def boot(request: HttpRequest) -> dict[str, Any]:
         "web_search": vocero.web_search,
         "reasoning": vocero.reasoning.possible,
         "csrf_cookie": settings.CSRF_COOKIE_NAME,
+        "language": translation.get_language(),
         "catalog": catalog(),
     }
 
 
 def catalog() -> dict[str, str | list[str]]:
-    """The page's sentences in the current language by their English ones; empty in English."""
+    """The page's sentences, and the labels of tools, in the current language by their English ones."""
+    language = translation.get_language() or settings.LANGUAGE_CODE
+    labels = settings.VOCERO.tool_labels
+    english = labels.get("en", {}) if language != "en" else {}
+    tools = {english[name]: label for name, label in labels.get(language, {}).items() if name in english}
+    return {**_sentences(language), **tools}
+
+
+def _sentences(language: str) -> dict[str, str | list[str]]:
     view = JSONCatalog()
     view.translation = DjangoTranslation(
-        translation.get_language() or settings.LANGUAGE_CODE,
+        language,
         domain="djangojs",
         localedirs=view.get_paths(["conversations"]),
     )
     return dict(view.get_catalog())
+
+
+def _demo_callers() -> list[dict[str, str]]:
+    return [{**caller, "label": gettext(caller["label"])} for caller in _DEMO_CALLERS]
+
+
+def _demo_badge(badge: str) -> str:
+    return gettext(badge) if badge in _DEMO_BADGES else badge
 
 
 def _phone(request: HttpRequest) -> str | None:

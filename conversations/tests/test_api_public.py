@@ -131,6 +131,7 @@ def test_the_page_is_told_what_it_needs_and_is_not_kept():
         "realtime_path",
         "web_search",
         "csrf_cookie",
+        "language",
         "catalog",
     }
     assert (boot["link"], boot["phone"], boot["demo_callers"], boot["demo_badge"]) == (None, None, [], "")

@@ -6,5 +6,5 @@ import { speak } from "./text.js";
 
 const boot = readBoot();
 cleanAddress();
-speak(boot.catalog);
+speak(boot.catalog, boot.language);
 mount(document, boot);

@@ -9,9 +9,17 @@ const gettext_noop = (sentence) => sentence;
 /** @type {Record<string, string>} the page's language: sentences by their English ones */
 let catalog = {};
 
-/** @param {Record<string, string> | undefined} sentences of Django's JavaScript catalog, before anything is said */
-export function speak(sentences) {
+/** @type {string | undefined} the browser's own where the page names none */
+let language;
+
+/**
+ * Before anything is said.
+ * @param {Record<string, string> | undefined} sentences of Django's JavaScript catalog
+ * @param {string} [tongue] `es`, for numbers
+ */
+export function speak(sentences, tongue) {
   catalog = sentences ?? {};
+  language = tongue || undefined;
 }
 
 const ENGLISH = {
@@ -201,6 +209,21 @@ export function say(key, values = {}) {
 }
 
 /**
+ * @param {string} sentence of the server, which says it in English
+ * @returns {string} the same in the page's language, where that is known
+ */
+export const translated = (sentence) => (Object.hasOwn(catalog, sentence) ? catalog[sentence] : sentence);
+
+/**
+ * @param {number} value
+ * @param {number} [digits] behind the point
+ * @returns {string} as the page's language writes it
+ */
+export function number(value, digits = 0) {
+  return value.toLocaleString(language, { minimumFractionDigits: digits, maximumFractionDigits: digits });
+}
+
+/**
  * @param {string} key
  * @returns {key is TextKey}
  */
@@ -212,5 +235,6 @@ export const isText = (key) => Object.hasOwn(ENGLISH, key);
  */
 export function duration(ms) {
   const seconds = Math.max(0, Math.ceil(ms / 1000));
-  return seconds < 100 ? say("time.seconds", { n: seconds }) : say("time.minutes", { n: Math.round(seconds / 60) });
+  if (seconds < 100) return say("time.seconds", { n: number(seconds) });
+  return say("time.minutes", { n: number(Math.round(seconds / 60)) });
 }

@@ -14,6 +14,7 @@
  * @property {boolean} web_search whether this page may search the web
  * @property {boolean} reasoning whether typed questions are answered without a speech service
  * @property {string} csrf_cookie
+ * @property {string} language of the page, `es`
  * @property {Record<string, string>} catalog sentences in the page's language by their English ones
  */
 

@@ -18,17 +18,26 @@ ANSWER = (
 )
 MEASURED = {"call_id": "call_1", "name": "get_metric_history", "turn": 1}
 MEASURING = "Reading the measurements"
-SOURCES = [{"title": "Oxygen, cage 4, last 7 days"}]
-SHEET = {
-    "nonce": "nonce-1",
-    "call_id": "call_1",
-    "label": "Ordering feed",
-    "summary": [
-        {"label": "Cage", "value": "4, south center"},
-        {"label": "Amount", "value": "250 kg"},
-        {"label": "Delivery", "value": "Tomorrow before noon"},
-    ],
-    "expires_in": 90,
+SOURCE = "Oxygen, cage 4, last 7 days"
+SUMMARY = [
+    {"label": "Cage", "value": "4, south center"},
+    {"label": "Amount", "value": "250 kg"},
+    {"label": "Delivery", "value": "Tomorrow before noon"},
+]
+SHEET = {"nonce": "nonce-1", "call_id": "call_1", "expires_in": 90}
+SPANISH_WORDS = {
+    QUESTION: "¿Cuál es el nivel de oxígeno en la jaula 4?",
+    ANSWER: "Hoy el nivel de oxígeno en la jaula 4 del centro sur es de 8,2 miligramos por litro. "
+    "En los últimos 7 días ha estado entre 8,0 y 8,4, y se mantiene estable.",
+    MEASURING: "Leyendo las mediciones",
+    SOURCE: "Oxígeno, jaula 4, últimos 7 días",
+    "Order feed for cage 4.": "Pide pienso para la jaula 4.",
+    "Ordering feed": "Pedir pienso",
+    "Cage": "Jaula",
+    "4, south center": "4, centro sur",
+    "Amount": "Cantidad",
+    "Delivery": "Entrega",
+    "Tomorrow before noon": "Mañana antes de mediodía",
 }
 CODE = "SELECT cage, avg(oxygen)\nFROM measurements\nWHERE day > '2026-11-01'\nGROUP BY cage;"
 PROMPT_STAYS = (
@@ -63,18 +72,19 @@ class Scene:
         expect_phase(page, self.phase)
 
 
-def told(line: Line) -> None:
+def told(server: PageServer, line: Line) -> None:
     """The caller asked and the tool that helps has answered."""
-    line.hears("user_1", QUESTION)
-    line.send("vocero.tool.started", label=MEASURING, **MEASURED)
-    line.send("vocero.tool.completed", duration_ms=640, sources=SOURCES, **MEASURED)
+    line.hears("user_1", server.word(QUESTION))
+    line.send("vocero.tool.started", label=server.word(MEASURING), **MEASURED)
+    sources = [{"title": server.word(SOURCE)}]
+    line.send("vocero.tool.completed", duration_ms=640, sources=sources, **MEASURED)
 
 
 def answered(page: Page, server: PageServer, line: Line) -> None:
     """A first question with its whole answer, read and no longer heard."""
     talking(page, server)
-    told(line)
-    line.speaks(ANSWER)
+    told(server, line)
+    line.speaks(server.word(ANSWER))
     expect(page.locator("[role=log] .answer")).to_have_count(1)
 
 
@@ -147,15 +157,17 @@ def tools_ended(page: Page, server: PageServer, line: Line) -> None:
 
 def sheet(page: Page, server: PageServer, line: Line) -> None:
     talking(page, server)
-    line.hears("user_1", "Order feed for cage 4.")
-    line.send("ui-command", label="rtvi-ai", id="1", data={"command": "open_confirm", "payload": SHEET})
+    line.hears("user_1", server.word("Order feed for cage 4."))
+    summary = [{name: server.word(text) for name, text in row.items()} for row in SUMMARY]
+    payload = {**SHEET, "label": server.word("Ordering feed"), "summary": summary}
+    line.send("ui-command", label="rtvi-ai", id="1", data={"command": "open_confirm", "payload": payload})
     expect(page.locator("#sheet-yes")).to_be_enabled()
 
 
 def speaking(page: Page, server: PageServer, line: Line) -> None:
     talking(page, server)
-    told(line)
-    line.speaks(ANSWER, ms=20_000, done=False)
+    told(server, line)
+    line.speaks(server.word(ANSWER), ms=20_000, done=False)
 
 
 def interrupted(page: Page, server: PageServer, line: Line) -> None:

@@ -65,9 +65,14 @@ class PageServer:
         self.messages = []
         self.bootstraps = []
         self.requests = []
+        self.words = {}
         handler = functools.partial(_Handler, self)
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), handler)
         self.address = f"http://127.0.0.1:{self._http.server_port}"
+
+    def word(self, text):
+        """What this conversation says for it; it may be held in another language."""
+        return self.words.get(text, text)
 
     @contextlib.contextmanager
     def running(self):
@@ -94,7 +99,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.page.requests.append(path)
         if path == "/":
             with translation.override(self.headers.get("Accept-Language", "en")[:2]):
-                boot = {**self.page.boot, "catalog": catalog()}
+                boot = {**self.page.boot, "language": translation.get_language(), "catalog": catalog()}
                 html = render_to_string("conversations/page.html", {"boot": boot}).encode()
             self.answer(200, html, "text/html", {"Set-Cookie": "csrftoken=csrf-of-the-page; Path=/"})
         elif path.startswith("/static/"):

@@ -2,7 +2,7 @@
 
 import { toneOf } from "../chips.js";
 import { toolText } from "../problems.js";
-import { duration, say } from "../text.js";
+import { duration, number, say, translated } from "../text.js";
 import { icon, make } from "./dom.js";
 
 /** @typedef {(text: string) => void} Copy */
@@ -17,7 +17,7 @@ const ICONS = { running: "working", completed: "done", calm: "calm", failed: "fa
  * @returns {string}
  */
 function timeOf(chip, now) {
-  if (chip.durationMs !== null) return `${Math.max(0.1, chip.durationMs / 1000).toFixed(1)} s`;
+  if (chip.durationMs !== null) return say("time.seconds", { n: number(Math.max(0.1, chip.durationMs / 1000), 1) });
   if (chip.status !== "running" || chip.startedAt === null) return "";
   return duration(Math.floor((now - chip.startedAt) / 1000) * 1000);
 }
@@ -27,7 +27,7 @@ function timeOf(chip, now) {
  * @returns {string} what went wrong, in a sentence
  */
 function reason(chip) {
-  if (chip.message) return chip.message;
+  if (chip.message) return translated(chip.message);
   const key = chip.status === "failed" ? toolText(chip.code) : null;
   return key ? say(key) : "";
 }
@@ -57,7 +57,7 @@ function details(chip, copy) {
   if (chip.progress !== null && chip.status === "running") {
     const bar = make("progress", "chip-progress");
     bar.value = chip.progress;
-    bar.setAttribute("aria-label", chip.label);
+    bar.setAttribute("aria-label", translated(chip.label));
     nodes.push(bar);
   }
   if (words) nodes.push(make("p", "chip-words", words));
@@ -83,7 +83,7 @@ export function drawChip(chip, now, copy) {
     make(
       "span",
       "",
-      make("span", "chip-label", chip.label || say("chip.unknown")),
+      make("span", "chip-label", translated(chip.label) || say("chip.unknown")),
       " ",
       make("span", "chip-outcome", say(`chip.${tone}`), time),
     ),

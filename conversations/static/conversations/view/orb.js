@@ -36,6 +36,8 @@ export class Orb {
   #history = Array(HISTORY).fill(0);
   #frame = 0;
   #stepped = 0;
+  #stale = true;
+  #again = (/** @type {number} */ now) => this.#tick(now);
 
   /**
    * @param {HTMLCanvasElement} canvas
@@ -70,8 +72,10 @@ export class Orb {
     this.#levels[side] = Math.max(toSight(level), this.#levels[side]);
   }
 
+  /** Something is to be seen at once. */
   #wake() {
-    if (!this.#frame) this.#frame = requestAnimationFrame((now) => this.#tick(now));
+    this.#stale = true;
+    if (!this.#frame) this.#frame = requestAnimationFrame(this.#again);
   }
 
   /** @param {number} now */
@@ -79,13 +83,14 @@ export class Orb {
     this.#frame = 0;
     const side = SIDES[this.#face];
     const calm = this.#calm.matches;
-    if (now - this.#stepped >= (calm ? CALM_MS : STEP_MS)) {
-      this.#stepped = now;
-      this.#step(side ? this.#levels[side] : 0, calm);
-    }
     const moves = SHAPES[this.#face].turns && !calm;
-    this.#draw(moves ? now : 0);
-    if (side || moves || this.#history.some((level) => level > 0.01)) this.#wake();
+    if (this.#stale || now - this.#stepped >= (calm ? CALM_MS : STEP_MS)) {
+      this.#stepped = now;
+      this.#stale = false;
+      this.#step(side ? this.#levels[side] : 0, calm);
+      this.#draw(moves ? now : 0);
+    }
+    if (side || moves || this.#history.some((level) => level > 0.01)) this.#frame = requestAnimationFrame(this.#again);
   }
 
   /**
@@ -105,10 +110,12 @@ export class Orb {
     const context = this.#canvas.getContext("2d");
     const side = this.#canvas.clientWidth;
     if (!context || !side) return;
-    const scale = devicePixelRatio;
-    this.#canvas.width = this.#canvas.height = Math.round(side * scale);
-    context.scale(scale, scale);
-    context.translate(side / 2, side / 2);
+    const pixels = Math.round(side * devicePixelRatio);
+    if (this.#canvas.width !== pixels) this.#canvas.width = this.#canvas.height = pixels;
+    const scale = pixels / side;
+    context.setTransform(scale, 0, 0, scale, pixels / 2, pixels / 2);
+    context.clearRect(-side, -side, 2 * side, 2 * side);
+    context.globalAlpha = 1;
     context.strokeStyle = context.fillStyle = getComputedStyle(this.#canvas).color;
     context.lineCap = "round";
     SHAPES[this.#face].draw({ context, inner: side * 0.36, outer: side * 0.5, now, levels: this.#history });

@@ -1,7 +1,7 @@
 /** The sheet on which the caller confirms with a tap; speaking and typing stay possible beside it. */
 
 import { isOpen } from "../sheets.js";
-import { duration, say } from "../text.js";
+import { duration, say, translated } from "../text.js";
 import { find, make, write } from "./dom.js";
 
 /**
@@ -79,7 +79,7 @@ export class SheetView {
       this.#dialog.close();
       return;
     }
-    write(this.#label, sheet.label);
+    write(this.#label, translated(sheet.label));
     this.#summary.replaceChildren(
       ...sheet.summary.map(({ label, value }) => make("div", "", make("dt", "", label), make("dd", "", value))),
     );

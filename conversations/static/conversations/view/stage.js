@@ -3,7 +3,7 @@
 import { faceOf } from "../look.js";
 import { noticeOf } from "../notice.js";
 import { phaseOf } from "../state.js";
-import { duration, say } from "../text.js";
+import { duration, say, translated } from "../text.js";
 import { find, write } from "./dom.js";
 
 /**
@@ -21,7 +21,7 @@ import { find, write } from "./dom.js";
  */
 function hintOf(model, face) {
   const { turn, microphone } = model.call;
-  if (face === "looking") return model.chips[turn.tools[turn.tools.length - 1]]?.label ?? "";
+  if (face === "looking") return translated(model.chips[turn.tools[turn.tools.length - 1]]?.label ?? "");
   if (model.way === "push" && (face === "ready" || face === "hearing" || face === "speaking")) {
     return say(`hint.${face}_push`);
   }
@@ -131,7 +131,7 @@ export class Stage {
     this.#notice.dataset.tone = notice?.tone ?? "";
     this.#offered = notice?.deed ?? null;
     this.#offer(this.#deed, this.#offered !== null);
-    const words = notice ? [say(notice.text), notice.detail] : [];
+    const words = notice ? [say(notice.text), translated(notice.detail)] : [];
     write(this.#noticeText, words.filter(Boolean).join(" "));
     write(this.#noticeTime, left > 0 ? say(coming, { time: duration(left) }) : "");
     write(this.#noticeRef, notice?.ref ? say("ref", { ref: notice.ref }) : "");
