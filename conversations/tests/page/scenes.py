@@ -220,6 +220,21 @@ def written(page: Page, server: PageServer, line: Line) -> None:
     expect(page.locator("#notice")).to_be_visible()
 
 
+def settings(page: Page, server: PageServer, line: Line) -> None:
+    """The sheet on how one talks, in a call that goes on behind it."""
+    answered(page, server, line)
+    page.click("#settings-open")
+    expect(page.locator("#settings")).to_be_visible()
+
+
+def holding(page: Page, server: PageServer, _line: Line) -> None:
+    """Ready, for somebody who holds the microphone while they speak."""
+    opened(page, server)
+    page.click("#settings-open")
+    page.check("#way-push")
+    page.click("#settings-close")
+
+
 def acting(page: Page, server: PageServer, line: Line) -> None:
     """What a brain does on the screen: a toast, something pointed at, a page that is about to be left."""
     opened(page, server)
@@ -274,6 +289,8 @@ SCENES: Sequence[Scene] = (
     Scene("failed-delivery", "ready", failed_delivery),
     Scene("microphone-denied", "ready", microphone_denied, REFUSED),
     Scene("written", "ready", written),
+    Scene("settings", "listening", settings),
+    Scene("holding", "ready", holding),
     Scene("acting", "ready", acting),
     Scene("crowded", "ready", crowded),
     problem("unknown-caller", 401, "login_required"),

@@ -21,7 +21,8 @@ FOCUSED = """() => {
   const { top, bottom } = element.getBoundingClientRect();
   const [own, box] = [element, element.closest(".box") ?? element].map((one) => getComputedStyle(one));
   const seen = own.outlineStyle !== "none" || box.boxShadow !== "none";
-  return [element.id || element.className || element.textContent.trim(), seen && top > -1 && bottom < innerHeight + 1];
+  const name = element.id || element.className || element.textContent.trim();
+  return [name, seen && top > -1 && bottom < innerHeight + 1];
 }"""
 CAN_BE_REACHED = """() => [...document.querySelectorAll("button, select, textarea, summary, [tabindex]")]
   .filter((element) => element.tabIndex === 0 && !element.disabled)
