@@ -26,6 +26,9 @@ const LOOK_MS = 1500;
  */
 const after = (ms) => new Promise((resolve) => setTimeout(resolve, ms, null));
 
+/** @returns {"offline" | "lost"} as far as the browser knows */
+const whyLost = () => (navigator.onLine ? "lost" : "offline");
+
 /**
  * @param {string} path
  * @param {string} conversation
@@ -119,7 +122,7 @@ export class Link {
   cut() {
     if (!this.#socket) return;
     const mine = this.#drop();
-    this.#later(mine, "offline", backOff(this.#lost, Math.random()), () => this.reconnect());
+    this.#later(mine, whyLost(), backOff(this.#lost, Math.random()), () => this.reconnect());
   }
 
   /** The computer slept or changed its network: a socket that looks open may have been dead for long. */
@@ -250,7 +253,7 @@ export class Link {
     else if (plan.act === "fail") this.#end("link.failed", plan.code);
     else if (plan.act === "wait") this.#later(mine, plan.code, plan.ms, () => this.reconnect());
     else if (plan.act === "reconnect") {
-      this.#later(mine, "lost", backOff(this.#lost, Math.random()), () => this.reconnect());
+      this.#later(mine, whyLost(), backOff(this.#lost, Math.random()), () => this.reconnect());
       this.#lost += 1;
     } else if (this.#bootstraps < BOOTSTRAPS) {
       this.#bootstraps += 1;

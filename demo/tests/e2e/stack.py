@@ -103,7 +103,7 @@ def running_stack(
             command.append("--new-password")
             server = subprocess.Popen(command, env=environment, cwd=ROOT, stdout=output, stderr=output)
         try:
-            wait_until(lambda: answers(f"http://127.0.0.1:{port}/readyz"), 60, log)
+            wait_until(lambda: answers(f"http://127.0.0.1:{port}/readyz"), 180, log)
             place = f"http://127.0.0.1:{port}/"
             yield Stack(place, portal, web, model, var / "demo.sqlite3", log, password)
         finally:
