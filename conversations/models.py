@@ -79,6 +79,8 @@ class Conversation(models.Model):
             models.Index(fields=["state", "expires_at"], name="conversation_expiry"),
             models.Index(fields=["state", "last_seen_at"], name="conversation_seen"),
             models.Index(fields=["lease_expires_at"], name="conversation_lease"),
+            models.Index(fields=["mode", "-opened_at"], name="conversation_mode"),
+            models.Index(fields=["close_reason", "-opened_at"], name="conversation_reason"),
         ]
         constraints = [
             models.UniqueConstraint(
@@ -148,7 +150,10 @@ class Turn(models.Model):
         BAD = "bad"
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="turns")
+    # Here and for tool calls an index of several fields begins with the key already.
+    conversation = models.ForeignKey(
+        Conversation, on_delete=models.CASCADE, related_name="turns", db_index=False
+    )
     index = models.PositiveIntegerField()
     origin = models.CharField(max_length=5, choices=Origin.choices)
     caller_text = models.TextField(blank=True)
@@ -172,6 +177,14 @@ class Turn(models.Model):
             models.Index(
                 fields=["rating", "conversation"], condition=~models.Q(rating=""), name="turn_rated"
             ),
+            models.Index(
+                fields=["conversation", "index"], condition=models.Q(outcome="failed"), name="turn_failed"
+            ),
+            models.Index(
+                fields=["started_at"],
+                condition=~models.Q(caller_text="", heard_text=""),
+                name="turn_worded",
+            ),
         ]
         constraints = [models.UniqueConstraint(fields=["conversation", "index"], name="turn_once")]
 
@@ -193,12 +206,14 @@ class ToolCall(models.Model):
         BRAIN = "brain"
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="tool_calls")
-    turn = models.ForeignKey(Turn, on_delete=models.CASCADE, related_name="tool_calls")
+    conversation = models.ForeignKey(
+        Conversation, on_delete=models.CASCADE, related_name="tool_calls", db_index=False
+    )
+    turn = models.ForeignKey(Turn, on_delete=models.CASCADE, related_name="tool_calls", db_index=False)
     sequence = models.PositiveIntegerField()
     source = models.CharField(max_length=40, blank=True)
     selection = models.CharField(max_length=6, choices=Selection.choices)
-    name = models.CharField(max_length=200, blank=True, db_index=True)
+    name = models.CharField(max_length=200, blank=True)
     arguments = models.JSONField(null=True, blank=True)
     argument_digest = models.CharField(max_length=64, blank=True)
     status = models.CharField(max_length=9, choices=Status.choices, default=Status.RUNNING)
@@ -220,6 +235,21 @@ class ToolCall(models.Model):
         indexes = [
             models.Index(fields=["status", "-started_at"], name="toolcall_status"),
             models.Index(fields=["conversation", "started_at"], name="toolcall_conversation"),
+            models.Index(fields=["name", "-started_at"], name="toolcall_name"),
+            models.Index(fields=["name"], opclasses=["varchar_pattern_ops"], name="toolcall_name_begins"),
+            models.Index(fields=["source", "-started_at"], name="toolcall_source"),
+            models.Index(fields=["selection", "-started_at"], name="toolcall_selection"),
+            models.Index(fields=["code", "-started_at"], name="toolcall_code"),
+            models.Index(
+                fields=["conversation", "started_at"],
+                condition=models.Q(status="failed"),
+                name="toolcall_failed",
+            ),
+            models.Index(
+                fields=["started_at"],
+                condition=~models.Q(arguments__isnull=True, excerpt=""),
+                name="toolcall_filled",
+            ),
         ]
         constraints = [models.UniqueConstraint(fields=["turn", "sequence"], name="toolcall_once")]
 
@@ -245,6 +275,8 @@ class UpstreamSession(models.Model):
         default_permissions = ()
         indexes = [
             models.Index(fields=["opened_at"], condition=models.Q(closed_at=None), name="upstream_open"),
+            models.Index(fields=["dialect", "conversation"], name="upstream_dialect"),
+            models.Index(fields=["opened_at"], name="upstream_opened"),
         ]
 
     def __str__(self) -> str:
@@ -271,6 +303,7 @@ class PhoneLink(models.Model):
         default_permissions = ("view",)
         permissions = [("make_phonelink", "Can make a phone link")]
         indexes = [
+            models.Index(fields=["-made_at"], name="phonelink_made"),
             models.Index(
                 fields=["expires_at"], condition=~models.Q(phone_ciphertext=""), name="phonelink_waiting"
             ),

@@ -11,6 +11,7 @@ from typing import Any
 from django.contrib import admin
 from django.contrib.admin import SimpleListFilter
 from django.contrib.admin.utils import unquote
+from django.contrib.admin.views.main import PAGE_VAR
 from django.core.exceptions import PermissionDenied
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse
@@ -19,6 +20,8 @@ from django.utils import timezone
 from django.utils.html import format_html
 from unfold.admin import ModelAdmin
 from unfold.views import ChangeList
+
+from tools.paging import BoundedPaginator, Further, further
 
 SHOWN_CHARS = 40_000
 _BEYOND_ASCII = re.compile(r"[^\t\n -~]")
@@ -75,6 +78,8 @@ class RowList(ChangeList):
     """A list whose extra columns cost something only for the rows that are shown."""
 
     result_list: Any
+    further: Further | None = None
+    further_url = ""
 
     def get_queryset(
         self, request: HttpRequest, exclude_parameters: list[str] | None = None
@@ -87,6 +92,12 @@ class RowList(ChangeList):
         self.result_list = self.model_admin.completed(list(self.result_list))
         if not self.query and not self.has_active_filters:
             self.full_result_count = self.result_count
+        pages = self.paginator
+        if isinstance(pages, BoundedPaginator) and pages.more and self.page_num == pages.num_pages:
+            self.further = further(self.queryset.query.order_by, self.result_list[-1])
+        if self.further:
+            there = {self.further.parameter: self.further.value}
+            self.further_url = self.get_query_string(there, remove=[PAGE_VAR])
 
 
 class ReadOnlyAdmin(ModelAdmin):
@@ -98,6 +109,7 @@ class ReadOnlyAdmin(ModelAdmin):
     show_facets = admin.ShowFacets.NEVER  # One count per choice would read the whole table.
     list_fullwidth = True
     list_per_page = 25
+    paginator = BoundedPaginator
     list_max_show_all = 25
 
     def has_add_permission(self, request: HttpRequest) -> bool:

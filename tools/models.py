@@ -26,6 +26,7 @@ class CatalogSnapshot(models.Model):
         ordering = ["-fetched_at"]
         default_permissions = ("view",)
         permissions = [("refresh_catalogsnapshot", "Can have the tools asked for anew")]
+        indexes = [models.Index(fields=["-fetched_at"], name="catalog_fetched")]
         constraints = [
             models.UniqueConstraint(fields=["source", "caller_fingerprint"], name="catalog_once_a_caller"),
         ]

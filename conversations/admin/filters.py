@@ -67,7 +67,7 @@ def calls_found(term: str) -> Q:
     found = Q(name__startswith=term) | Q(ref=plain_ref(term))
     found |= Q(conversation_id__in=list(callers.values_list("pk", flat=True)[:_FOUND_CALLERS]))
     if span := id_range(term):
-        found |= Q(id__range=span) | Q(conversation_id__range=span)
+        found |= Q(id__range=span) | Q(conversation__gte=span[0], conversation__lte=span[1])
     return found
 
 

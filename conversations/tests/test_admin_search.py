@@ -42,6 +42,13 @@ def test_an_id_or_its_beginning_finds_the_conversation(marta):
     assert found(f"q={str(marta.pk)[:13].upper()}") == {str(marta)}
 
 
+def test_an_id_or_its_beginning_finds_the_tool_call_and_those_of_a_conversation(marta):
+    one = make.call(make.turn(marta))
+    make.call(make.turn(make.conversation(caller_name="Nil")), name="list_reports")
+    for term in (one.pk, str(one.pk)[:13], marta.pk, str(marta.pk)[:13]):
+        assert found(f"q={term}", CALLS) == {str(one)}
+
+
 @pytest.mark.parametrize("read_out", ["K7M2XQD", "k7m2xqd", "k7m-2xqd", " k7m 2xqd "])
 def test_a_ref_finds_its_conversation_however_it_was_read_out(marta, read_out):
     make.turn(marta, outcome="failed", ref="K7M2XQD")
