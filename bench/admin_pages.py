@@ -1,4 +1,4 @@
-"""Opens the admin's pages over many rows, made up where there are none, and prints what each took, as JSON."""
+"""Opens the admin's pages over many rows, made up where there are none; prints what each took, as JSON."""
 
 from __future__ import annotations
 
