@@ -41,6 +41,10 @@ class Conversation(models.Model):
         APIPILOT = "apipilot"
         PLAIN = "plain"
 
+    class Erasure(models.TextChoices):
+        WORDS = "words"
+        ROWS = "rows"
+
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     state = models.CharField(max_length=6, choices=State.choices, default=State.OPEN)
     close_reason = models.CharField(max_length=16, choices=CloseReason.choices, blank=True)
@@ -64,6 +68,8 @@ class Conversation(models.Model):
     last_seen_at = models.DateTimeField()
     expires_at = models.DateTimeField()
     closed_at = models.DateTimeField(null=True, blank=True)
+    erasure = models.CharField(max_length=5, choices=Erasure.choices, blank=True)
+    erased_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         ordering = ["-opened_at"]
@@ -73,6 +79,7 @@ class Conversation(models.Model):
             ("end_conversation", "Can end a conversation"),
             ("erase_token", "Can erase session tokens"),
             ("run_cleanup", "Can run the cleanup"),
+            ("erase_caller", "Can erase what is known of a caller"),
         ]
         indexes = [
             models.Index(fields=["-opened_at"], name="conversation_opened"),
@@ -81,6 +88,11 @@ class Conversation(models.Model):
             models.Index(fields=["lease_expires_at"], name="conversation_lease"),
             models.Index(fields=["mode", "-opened_at"], name="conversation_mode"),
             models.Index(fields=["close_reason", "-opened_at"], name="conversation_reason"),
+            models.Index(
+                fields=["opened_at"],
+                condition=~models.Q(erasure="") & models.Q(erased_at=None),
+                name="conversation_erasing",
+            ),
         ]
         constraints = [
             models.UniqueConstraint(

@@ -12,7 +12,7 @@ from django.db import Error
 from django.db.models import Exists, Model, OuterRef, QuerySet
 from django.utils import timezone
 
-from conversations import lifecycle
+from conversations import erasure, lifecycle
 from conversations.locks import briefly
 from conversations.models import CleanupRun, Conversation, PhoneLink, ToolCall, Turn, UpstreamSession
 from tools.models import CatalogSnapshot
@@ -53,9 +53,20 @@ def clean_up(now: datetime, dry_run: bool = False) -> Cleaned:
         except Error:
             log.exception("cleanup.failed", step=name)
             failures.append(name)
+    try:
+        rows["erasures"] = erasure.unfinished().count() if dry_run else _erased(now)
+    except Error:
+        log.exception("cleanup.failed", step="erasures")
+        failures.append("erasures")
     if not dry_run:
         failures += _noted(started_at, rows, failures)
     return Cleaned(rows, tuple(failures))
+
+
+def _erased(now: datetime) -> int:
+    """How many erasures that were asked for are finished by this."""
+    waiting = erasure.unfinished().count()
+    return waiting - erasure.complete(now)
 
 
 def _waiting(now: datetime) -> lifecycle.Swept:

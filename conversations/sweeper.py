@@ -12,11 +12,12 @@ from channels.db import database_sync_to_async
 from django.db import DatabaseError, InterfaceError
 from django.utils import timezone
 
-from conversations import lifecycle
+from conversations import erasure, lifecycle
 
 log = structlog.get_logger(__name__)
 
 INTERVAL = 30.0
+SLICE_PAUSE = 0.2
 
 App = Callable[[Any, Any, Any], Awaitable[None]]
 
@@ -42,6 +43,16 @@ async def _sweep_for_ever() -> None:
     while True:
         try:
             await database_sync_to_async(lifecycle.sweep)(timezone.now())
+            await _erase()
         except (DatabaseError, InterfaceError):
             log.exception("sweep.failed")
         await asyncio.sleep(INTERVAL)
+
+
+async def _erase() -> None:
+    """What operators asked to be erased, in slices: between them others use the thread."""
+    while True:
+        progress = await database_sync_to_async(erasure.proceed)(timezone.now())
+        if not progress.more:
+            return
+        await asyncio.sleep(SLICE_PAUSE)

@@ -14,6 +14,8 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from conversations.admin import words
+from conversations.admin.erasing import PERMISSION as MAY_ERASE
+from conversations.admin.erasing import standing
 from conversations.admin.filters import plain_ref
 from conversations.admin.troubles import MOST_SHOWN, TURNS_A_PAGE, troubles
 from conversations.admin.waterfall import Waterfall, draw, milliseconds
@@ -94,6 +96,7 @@ def conversation_page(request: HttpRequest, conversation: Conversation) -> Mappi
         "token": token,
         "may_read": may_read,
         "may_see_payloads": may_see_payloads,
+        "may_erase": request.user.has_perm(MAY_ERASE) and not conversation.erased_at,
         "may_end": request.user.has_perm("conversations.end_conversation") and state != "closed",
         "may_see_catalog": request.user.has_perm("tools.view_catalogsnapshot"),
         "may_see_calls": request.user.has_perm("conversations.view_toolcall"),
@@ -145,6 +148,7 @@ def facts(conversation: Conversation, token: BackendToken | None, state: str) ->
         ("Tools", words.MODES.get(conversation.mode, conversation.mode)),
         ("Caller at the backend", conversation.backend_user_id or "not known there"),
         ("Backend session token", token_words(token)),
+        *([("What is known of the caller", gone)] if (gone := standing(conversation)) else []),
     ]
 
 

@@ -20,7 +20,7 @@ from django.utils.http import quote_etag
 from import_export.resources import Resource
 from unfold.decorators import action, display
 
-from conversations.admin import conversation_actions, conversation_export
+from conversations.admin import conversation_actions, conversation_export, erasing
 from conversations.admin.columns import ConversationColumns
 from conversations.admin.conversation_page import conversation_page, state_word
 from conversations.admin.exports import Exported
@@ -79,16 +79,18 @@ class ConversationAdmin(Exported):
     search_fields = ("id",)
     search_help_text = "Caller's name, any id, or ref"
     sortable_by = ("opened",)
-    actions = ("end_selected",)
+    actions = ("end_selected", "erase_selected")
     actions_list = ("cleanup",)
 
     def get_urls(self) -> list[Any]:
         end = self.admin_site.admin_view(self.end)
+        erase = self.admin_site.admin_view(self.erase)
         live = self.admin_site.admin_view(self.live)
         export = self.admin_site.admin_view(self.export)
         return [
             path("<uuid:conversation_id>/export/", export, name="conversations_conversation_export_one"),
             path("<uuid:conversation_id>/end/", end, name="conversations_conversation_end"),
+            path("<uuid:conversation_id>/erase/", erase, name="conversations_conversation_erase"),
             path("<uuid:conversation_id>/live/", live, name="conversations_conversation_live"),
             *super().get_urls(),
         ]
@@ -134,6 +136,9 @@ class ConversationAdmin(Exported):
         fresh = HttpResponse(body, headers={"ETag": etag})
         return get_conditional_response(request, etag=etag, response=fresh) or fresh
 
+    def has_erase_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm(erasing.PERMISSION)
+
     def has_end_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("conversations.end_conversation")
 
@@ -142,6 +147,13 @@ class ConversationAdmin(Exported):
 
     def end(self, request: HttpRequest, conversation_id: UUID) -> HttpResponse:
         return conversation_actions.end_one(self, request, conversation_id)
+
+    def erase(self, request: HttpRequest, conversation_id: UUID) -> HttpResponse:
+        return erasing.erase_one(self, request, conversation_id)
+
+    @admin.action(permissions=["erase"], description="Erase what is known of the selected")
+    def erase_selected(self, request: HttpRequest, rows: QuerySet[Conversation]) -> HttpResponse | None:
+        return erasing.erase_selected(self, request, rows)
 
     @admin.action(permissions=["end"], description="End the selected conversations")
     def end_selected(self, request: HttpRequest, rows: QuerySet[Conversation]) -> HttpResponse | None:

@@ -87,6 +87,7 @@ CLEANUP = {
     "old_conversations": "Conversations past their days: delete",
     "old_phone_links": "Phone links past their days: delete",
     "old_catalogs": "Cached catalogs past their days: delete",
+    "erasures": "Erasures that were asked for: finish",
     "old_cleanup_runs": "Notes of cleanups past their days: delete",
 }
 # Ends that belong to a normal conversation: the caller changed their mind, nothing broke.

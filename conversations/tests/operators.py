@@ -24,6 +24,7 @@ OPERATE = (
     "conversations.erase_token",
     "conversations.end_conversation",
     "conversations.run_cleanup",
+    "conversations.erase_caller",
     "conversations.view_phonelink",
     "conversations.make_phonelink",
     "conversations.view_apikey",

@@ -67,6 +67,10 @@ def pages(recorded):
             reverse("admin:conversations_conversation_end", args=[recorded.pk]),
             "conversations.end_conversation",
         ),
+        (
+            reverse("admin:conversations_conversation_erase", args=[recorded.pk]),
+            "conversations.erase_caller",
+        ),
         (reverse("admin:conversations_conversation_cleanup"), "conversations.run_cleanup"),
         (reverse("admin:conversations_phonelink_make"), "conversations.make_phonelink"),
         (reverse("admin:conversations_apikey_make"), "conversations.manage_apikeys"),

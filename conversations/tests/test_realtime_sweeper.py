@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from django.db import InterfaceError, OperationalError
 
-from conversations import lifecycle, sweeper
+from conversations import erasure, lifecycle, sweeper
 from conversations.tests.virtual_time import in_virtual_time, seconds_pass
 
 
@@ -15,6 +15,7 @@ def sweeps(monkeypatch):
 
     class Sweeps(list):
         failures = ()
+        slices = ()
 
     done = Sweeps()
 
@@ -30,6 +31,11 @@ def sweeps(monkeypatch):
             failure, *done.failures = done.failures
             raise failure
 
+    def proceed(_now):
+        _, *done.slices = done.slices or [None]
+        return erasure.Progress(0, 0, more=bool(done.slices))
+
+    monkeypatch.setattr(erasure, "proceed", proceed)
     monkeypatch.setattr(sweeper, "database_sync_to_async", in_this_thread)
     monkeypatch.setattr(lifecycle, "sweep", sweep)
     return done
@@ -56,6 +62,17 @@ async def test_a_database_that_is_away_ends_no_sweeping(sweeps):
     await sweeper.sweeping(silent)({}, None, None)
     await seconds_pass(65)
     assert sweeps == [1000, 1030, 1060]
+
+
+@in_virtual_time
+async def test_what_is_to_be_erased_is_erased_slice_by_slice_before_the_next_sweep(sweeps):
+    sweeps.slices = [1] * 51
+    await sweeper.sweeping(silent)({}, None, None)
+    await seconds_pass(9)
+    assert len(sweeps.slices) == 5
+    await seconds_pass(32)
+    assert sweeps == [1000, 1040]
+    assert len(sweeps.slices) == 0
 
 
 def test_each_event_loop_has_a_sweep_of_its_own(sweeps):

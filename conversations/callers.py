@@ -1,0 +1,60 @@
+"""Who a privacy request may mean: callers by name, and by phone as far as phones are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from uuid import UUID
+
+from django.db.models import Count, Max, Min, Q, QuerySet
+
+from conversations.identity import vault
+from conversations.models import Conversation, PhoneLink
+
+MOST = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """One caller as the backend knows them."""
+
+    backend_user_id: str
+    name: str
+    conversations: int
+    last_seen_at: datetime
+
+    def as_json(self) -> dict[str, object]:
+        """The fields as JSON takes them."""
+        return {**asdict(self), "last_seen_at": self.last_seen_at.isoformat()}
+
+
+def named(part: str) -> list[Known]:
+    """The callers with this in their name, those who called last first; of anonymous ones there are none."""
+    return _known(Q(caller_name__icontains=part))
+
+
+def with_phone_ending(ending: str) -> list[Known]:
+    """The callers who used a phone link with these last digits."""
+    return _known(Q(phone_links__phone_ending=ending))
+
+
+def unused_links(phone: str) -> Sequence[UUID]:
+    """The links made for exactly this phone that nobody has used: only these still hold the phone."""
+    waiting: QuerySet[PhoneLink] = PhoneLink.objects.exclude(phone_ciphertext="")
+    return [link.pk for link in waiting.iterator() if _holds(link, phone)]
+
+
+def _known(condition: Q) -> list[Known]:
+    found = Conversation.objects.filter(condition).exclude(backend_user_id="").order_by()
+    callers = found.values("backend_user_id").annotate(
+        name=Min("caller_name"), conversations=Count("pk", distinct=True), last_seen_at=Max("last_seen_at")
+    )
+    return [Known(**each) for each in callers.order_by("-last_seen_at")[:MOST]]
+
+
+def _holds(link: PhoneLink, phone: str) -> bool:
+    try:
+        return vault.unseal(link.phone_ciphertext, bound_to=str(link.pk)) == phone
+    except vault.Unreadable:
+        return False
