@@ -17,7 +17,7 @@ from conversations import erasure, lifecycle
 log = structlog.get_logger(__name__)
 
 INTERVAL = 30.0
-SLICE_PAUSE = 0.2
+SLICE_PAUSE = 0.25
 
 App = Callable[[Any, Any, Any], Awaitable[None]]
 
