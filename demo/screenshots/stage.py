@@ -54,5 +54,6 @@ def opened(chromium: Browser, width: str, scheme: Scheme = "light") -> Page:
 
 def ask(page: Page, question: str) -> None:
     """Types a question to the voice client and sends it."""
-    page.get_by_label("Your question").fill(question)
-    page.get_by_label("Your question").press("Enter")
+    field = page.get_by_role("textbox", name="Your question")
+    field.fill(question)
+    field.press("Enter")
