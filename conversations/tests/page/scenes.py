@@ -25,7 +25,10 @@ SUMMARY = [
     {"label": "Delivery", "value": "Tomorrow before noon"},
 ]
 SHEET = {"nonce": "nonce-1", "call_id": "call_1", "expires_in": 90}
+SUGGESTED = ["List the latest reports.", QUESTION, BRIEFING]
 SPANISH_WORDS = {
+    SUGGESTED[0]: "Enumera los últimos informes.",
+    BRIEFING: "Dame mi resumen.",
     QUESTION: "¿Cuál es el nivel de oxígeno en la jaula 4?",
     ANSWER: "Hoy el nivel de oxígeno en la jaula 4 del centro sur es de 8,2 miligramos por litro. "
     "En los últimos 7 días ha estado entre 8,0 y 8,4, y se mantiene estable.",
@@ -68,6 +71,7 @@ class Scene:
         """Plays it on a page that is still empty, and waits until it is there."""
         if self.script:
             page.add_init_script(self.script)
+        server.suggestions = [server.word(text) for text in SUGGESTED]
         self.play(page, server, line)
         expect_phase(page, self.phase)
 
@@ -220,6 +224,23 @@ def written(page: Page, server: PageServer, line: Line) -> None:
     expect(page.locator("#notice")).to_be_visible()
 
 
+def captions(page: Page, server: PageServer, line: Line) -> None:
+    """What is said in letters for the whole room."""
+    talking(page, server)
+    page.click("#captions-switch")
+    told(server, line)
+    line.speaks(server.word(ANSWER), ms=20_000, done=False)
+    expect(page.locator("#caption")).not_to_be_empty()
+
+
+def rated(page: Page, server: PageServer, line: Line) -> None:
+    """An answer that was found good, and what else can be asked."""
+    answered(page, server, line)
+    page.click("#ideas summary")
+    page.locator(".rating button").first.click()
+    expect(page.locator(".rating [aria-pressed=true]")).to_be_visible()
+
+
 def settings(page: Page, server: PageServer, line: Line) -> None:
     """The sheet on how one talks, in a call that goes on behind it."""
     answered(page, server, line)
@@ -289,6 +310,8 @@ SCENES: Sequence[Scene] = (
     Scene("failed-delivery", "ready", failed_delivery),
     Scene("microphone-denied", "ready", microphone_denied, REFUSED),
     Scene("written", "ready", written),
+    Scene("captions", "speaking", captions),
+    Scene("rated", "listening", rated),
     Scene("settings", "listening", settings),
     Scene("holding", "ready", holding),
     Scene("acting", "ready", acting),
