@@ -14,6 +14,7 @@ from django.contrib.staticfiles import finders
 from django.template.loader import render_to_string
 from django.utils import translation
 
+from conversations.suggestions import MOST, QUESTIONS
 from conversations.views import catalog
 from vocero.policy import PAGES
 
@@ -55,7 +56,7 @@ class PageServer:
         self.conversation = dict(CONVERSATION)
         self.turns = []
         self.tools = []
-        self.suggestions = []
+        self.suggestions = [*QUESTIONS["en"].values()][:MOST]
         self.labels = {}
         self.ratings = []
         self.rating_status = 200

@@ -45,6 +45,7 @@ def test_what_to_ask_is_shown_first_and_folded_away_later(page, server, line):
 
 
 def test_without_suggestions_nothing_is_promised(page, server, line):
+    server.suggestions = []
     opened(page, server)
     expect_text(page, "#welcome-line", "Press the microphone and say it, or type it.")
     expect(page.locator("#suggestions")).to_be_hidden()
