@@ -284,3 +284,34 @@ test("with no other microphone it is lost, with the permission revoked it is ref
     assert.deepEqual([store.model.microphoneProblem, store.model.call.microphone], [problem, "off"]);
   }
 });
+
+test("a new line may be to a service that waits for the end", async () => {
+  const { listening, store, types } = await held();
+  store.dispatch({ type: "heard.started", item: "u1" });
+  listening.drop();
+  store.dispatch({ type: "link.lost", retryAt: 0, code: "lost" });
+  store.dispatch({ type: "link.ready" });
+  store.dispatch(READY);
+  listening.hold();
+  speak(listening, 400);
+  listening.release();
+  mock.timers.tick(200);
+  assert.equal(types().at(-1), "response.create");
+});
+
+test("a muted microphone that is replaced is replaced by a muted one", async () => {
+  const { listening, microphone, store } = scene();
+  await listening.press();
+  listening.toggleMute();
+  microphone.muted = false;
+  await listening.lost();
+  assert.deepEqual([microphone.muted, store.model.call.microphone], [true, "muted"]);
+});
+
+test("a hold that finds no microphone can be tried again", async () => {
+  const { listening, phase } = await held({ opens: [new MicrophoneError("missing")] });
+  assert.equal(phase(), "ready");
+  listening.hold();
+  await settled();
+  assert.equal(phase(), "hearing");
+});
