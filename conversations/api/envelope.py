@@ -54,7 +54,6 @@ def _enclosed(request: HttpRequest, response: HttpResponseBase) -> HttpResponseB
     bare = response.headers.get("Content-Type") != problems.MEDIA_TYPE
     if response.status_code >= 400 and bare and request.path_info.startswith(API_PATHS):
         allow = response.headers.get("Allow")
-        response.close()
         response = problems.answer(request, problems.for_status(response.status_code), response.status_code)
         if allow:
             response["Allow"] = allow

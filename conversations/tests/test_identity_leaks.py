@@ -4,23 +4,13 @@ import logging
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from django.db import connection
 
 from conversations.identity import keys, links
 from conversations.tests.login_server import ADMINISTRATOR, MANAGER
 from conversations.tests.people import Integrator
+from conversations.tests.stored import whole_database
 
 pytestmark = pytest.mark.django_db
-
-
-def whole_database():
-    """Every value of every row, as one text."""
-    with connection.cursor() as cursor:
-        texts = []
-        for table in connection.introspection.table_names(cursor):
-            cursor.execute(f"SELECT * FROM {connection.ops.quote_name(table)}")
-            texts += [repr(row) for row in cursor.fetchall()]
-    return "\n".join(texts)
 
 
 def test_tokens_phones_secrets_and_links_are_nowhere_case_166_172(portal, caller, caplog):
