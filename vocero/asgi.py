@@ -18,6 +18,7 @@ from conversations.sweeper import sweeping  # noqa: E402
 from conversations.tracing import TRACES  # noqa: E402
 from vocero import telemetry  # noqa: E402
 from vocero.daphne_sockets import mended  # noqa: E402
+from vocero.doors import noticing  # noqa: E402
 
 refuse_to_start()
 TRACES.begin(telemetry.tracer(settings.VOCERO.otlp_endpoint))
@@ -25,4 +26,4 @@ TRACES.begin(telemetry.tracer(settings.VOCERO.otlp_endpoint))
 http = bounded(django, limit=4 * settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
 websocket = URLRouter(websocket_urlpatterns)
 routes = ProtocolTypeRouter({"http": http, "websocket": websocket, "lifespan": lifespan})
-application = sweeping(mended(routes, stop))
+application = sweeping(mended(noticing(routes), stop))

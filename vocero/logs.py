@@ -103,6 +103,8 @@ CARRIERS = frozenset(
     | {"django.db", "asyncio", "concurrent", "anyio"}
 )
 _LONGEST_CHAIN = 6
+# By name: it reads settings, which read this.
+DOORS = "vocero.doors.NamesTheSetting"
 
 
 def _family(name: str) -> set[str]:
@@ -170,7 +172,7 @@ def logging_config(level: str, also_ours: str = "") -> dict[str, Any]:
                 ],
             }
         },
-        "filters": {"strangers": {"()": Strangers, "also_ours": also_ours}},
+        "filters": {"strangers": {"()": Strangers, "also_ours": also_ours}, "doors": {"()": DOORS}},
         "handlers": {
             "stderr": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["strangers"]}
         },
@@ -191,6 +193,8 @@ def logging_config(level: str, also_ours: str = "") -> dict[str, Any]:
             "uvicorn": {"handlers": [], "propagate": True},
             "uvicorn.access": {"handlers": [], "propagate": False},
             "django.db.backends": {"level": "INFO"},
+            "django.security.csrf": {"filters": ["doors"]},
+            "django.security.DisallowedHost": {"filters": ["doors"]},
             "asyncio": {"level": "INFO"},
         },
     }

@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 from urllib.parse import parse_qs
 
-import structlog
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.conf import settings
 from django.http import parse_cookie
@@ -17,8 +16,7 @@ from conversations.identity import binding, rates
 from conversations.identity.admission import COOKIE, SECRET, origin_allowed
 from conversations.metrics import METER
 from conversations.realtime.visit import Knock, Visit
-
-log = structlog.get_logger(__name__)
+from vocero import doors
 
 LEAVE_LIMIT = 8.0
 ACCEPTED = 500
@@ -62,7 +60,8 @@ class RelayConsumer(AsyncWebsocketConsumer):
         origin, host = headers.get("origin"), headers.get("host", "")
         if not origin_allowed(origin, host, _secure(self.scope, headers), SECRET if secret else COOKIE):
             METER.refused("socket_origin")
-            log.warning("socket.origin_refused", origin=(origin or "")[:200], mend="S2S_ALLOWED_ORIGINS")
+            proto = headers.get("x-forwarded-proto", "")
+            doors.refused_socket(doors.Knock(origin or "", host, _secure(self.scope, headers), proto))
             await self.close()
             return
         offered = self.scope.get("subprotocols") or []

@@ -10,6 +10,7 @@ from conversations.tests.core_play import Play
 from conversations.tests.login_server import LoginServer
 from conversations.tests.people import Browser
 from conversations.tests.speech_script import Script
+from vocero import doors
 
 DIALECTS = "every_dialect"
 
@@ -35,6 +36,7 @@ def speech_dialect(request, monkeypatch):
 @pytest.fixture(autouse=True)
 def _no_rate_limits_from_other_tests():
     cache.clear()
+    doors.TOLD.forget()
 
 
 @pytest.fixture
