@@ -80,7 +80,15 @@ def missing_address(name):
     return None if os.environ.get(name) else f"{name} is not set"
 
 
+def missing_own_servers():
+    postgres = shutil.which("initdb") or list(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    absent = [] if postgres else ["PostgreSQL"]
+    absent += [] if shutil.which("redis-server") else ["Redis"]
+    return f"not installed: {', '.join(absent)}" if absent else None
+
+
 NEEDS = {
+    "own_servers": missing_own_servers,
     "browser": missing_browser,
     "speech": missing_speech,
     "peers": missing_peers,

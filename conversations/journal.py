@@ -24,7 +24,9 @@ CAPACITY = 10_000
 # What one call may have waiting, so that one that floods the journal loses its own records only.
 SHARE = 1_000
 BATCH = 200
-RETRY_DELAYS = (0.0, 0.2, 1.0)
+# A database may be restarted or fail over meanwhile: some minutes.
+RETRY_DELAYS = (0.0, 0.2, 1.0, *[2.0] * 60)
+FLUSH_LIMIT = 5.0
 DROPPED = METER.dropping("journal")
 
 
@@ -60,6 +62,7 @@ class Journal:
     ) -> None:
         self.lost = 0
         self.closed = False
+        self._away = False
         self._store = store
         self._capacity = capacity
         self._retry_delays = retry_delays
@@ -84,19 +87,26 @@ class Journal:
             raise NotRecorded("the journal takes no more records")
         await settled
 
-    async def flush(self) -> None:
-        """Returns once everything taken so far is written, or given up."""
-        if self._waiting or self._writing():
-            settled = asyncio.get_running_loop().create_future()
-            self._take(_Entry(None, settled, Share()))
-            await settled
+    async def flush(self, limit: float | None = FLUSH_LIMIT) -> bool:
+        """Returns once everything taken so far is written, or given up; False where that takes longer."""
+        if not self._waiting and not self._writing():
+            return True
+        settled = asyncio.get_running_loop().create_future()
+        self._take(_Entry(None, settled, Share()))
+        try:
+            async with asyncio.timeout(limit):
+                await settled
+        except TimeoutError:
+            log.warning("journal.behind", waiting=len(self._waiting))
+            return False
+        return True
 
     async def aclose(self) -> None:
         """Flushes, and closes the thread with its database connection; idempotent."""
         if self.closed:
             return
         self.closed = True
-        await self.flush()
+        await self.flush(None)
         await asyncio.get_running_loop().run_in_executor(self._thread, connections.close_all)
         self._thread.shutdown(wait=False)
 
@@ -152,14 +162,23 @@ class Journal:
                     _settle(entry.settled, good)
 
     async def _stored(self, records: Sequence[Record]) -> Sequence[bool]:
-        """Tries again while the database is away, for a second or so, then gives these records up."""
+        """Tries again while the database is away, for minutes, then gives these records up.
+
+        A process that ends waits for no database: there the first failure is the last.
+        """
         for delay in (*self._retry_delays, None):
+            if self._away and self._cancelled:
+                break
             try:
-                return await self._in_thread(records)
+                stored = await self._in_thread(records)
             except rows.UNREACHABLE as error:
+                self._away = True
                 log.warning("journal.unreachable", records=len(records), error=type(error).__name__)
                 if delay is not None:
                     await self._pause(delay)
+            else:
+                self._away = False
+                return stored
         self._lose(len(records))
         log.error("journal.lost", records=len(records), lost=self.lost)
         return [False] * len(records)

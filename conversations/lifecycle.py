@@ -195,13 +195,17 @@ def release(conversation_id: str, owner: str, generation: int) -> None:
     _held(conversation_id, owner, generation).update(owner="", lease_expires_at=None)
 
 
-def sweep(now: datetime) -> Swept:
-    """What time and dead processes left behind; safe to run in every process, each step on its own."""
+def sweep(now: datetime, leases_count: Callable[[], bool] = lambda: True) -> Swept:
+    """What time and dead processes left behind; safe to run in every process, each step on its own.
+
+    `leases_count` says whether a lease that ran out proves a death at that moment.
+    """
     changed: dict[str, int] = {}
     failures: list[str] = []
     for name, step in SWEEP_STEPS:
         try:
-            changed[name] = step(now)
+            if name not in BY_LEASE or leases_count():
+                changed[name] = step(now)
         except Error:
             log.exception("sweep.failed", step=name)
             failures.append(name)
@@ -379,3 +383,4 @@ SWEEP_STEPS: tuple[tuple[str, Callable[[datetime], int]], ...] = (
     ("upstream_sessions", briefly()(lambda now: _end_upstreams(_lost_upstreams(now), now))),
     ("phone_links", briefly()(lambda now: _stale_links(now).update(phone_ciphertext=""))),
 )
+BY_LEASE = frozenset({"turns", "tool_calls", "upstream_sessions"})

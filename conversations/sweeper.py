@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import weakref
 from collections.abc import Awaitable, Callable
+from datetime import datetime
 from typing import Any
 
 import structlog
 from channels.db import database_sync_to_async
-from django.db import DatabaseError, InterfaceError
+from django.db import DatabaseError, InterfaceError, OperationalError, connection
 from django.utils import timezone
 
 from conversations import erasure, lifecycle
@@ -42,9 +43,11 @@ def sweeping(app: App) -> App:
 async def _sweep_for_ever() -> None:
     while True:
         try:
-            await database_sync_to_async(lifecycle.sweep)(timezone.now())
+            await database_sync_to_async(_sweep)(timezone.now())
             await _erase()
-        except (DatabaseError, InterfaceError):
+        except (OperationalError, InterfaceError) as error:
+            log.warning("sweep.unreachable", error=type(error).__name__)
+        except DatabaseError:
             log.exception("sweep.failed")
         await asyncio.sleep(INTERVAL)
 
@@ -56,3 +59,16 @@ async def _erase() -> None:
         if not progress.more:
             return
         await asyncio.sleep(SLICE_PAUSE)
+
+
+def _sweep(now: datetime) -> None:
+    lifecycle.sweep(now, lambda: not _restarted_just_now())
+
+
+def _restarted_just_now() -> bool:
+    """Whether the database was away a moment ago: nobody could renew a lease then."""
+    if connection.vendor != "postgresql":
+        return False
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT now() - pg_postmaster_start_time()")
+        return bool(cursor.fetchone()[0] < lifecycle.LEASE)

@@ -89,7 +89,11 @@ if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
     }
     DATABASES["default"]["CONN_MAX_AGE"] = None
 elif DATABASES["default"]["ENGINE"].endswith("postgresql"):
-    DATABASES["default"].setdefault("OPTIONS", {})["pool"] = {"min_size": 1, "max_size": 8}
+    # A database that is away is told within seconds, and found again as soon as it is back.
+    _pool = {"min_size": 1, "max_size": 8, "timeout": 3, "reconnect_timeout": 3}
+    DATABASES["default"].setdefault("OPTIONS", {}).update({"pool": _pool, "connect_timeout": 3})
+    # Without it a restart of the database is one failed request for each connection that was open.
+    DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 if REDIS_URL:

@@ -7,6 +7,7 @@ from typing import Any
 
 import structlog
 from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
+from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
 from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
@@ -31,6 +32,7 @@ log = structlog.get_logger(__name__)
 
 _MOST_FAULTS = 20
 _LONGEST_POINTER = 200
+_DATABASE_RETRY = 5
 
 
 class StrictJson(Parser):
@@ -113,6 +115,13 @@ def tell_suspicious(request: HttpRequest, error: SuspiciousOperation) -> HttpRes
 @api.exception_handler(Http404)
 def tell_missing(request: HttpRequest, error: Http404) -> HttpResponse:
     return problems.answer(request, Problem("not_found"))
+
+
+@api.exception_handler(OperationalError)
+@api.exception_handler(InterfaceError)
+def tell_absence(request: HttpRequest, error: Exception) -> HttpResponse:
+    log.error("request.database", path=request.path_info, exc_info=error)
+    return problems.answer(request, Problem("unavailable", retry_after=_DATABASE_RETRY))
 
 
 @api.exception_handler(Exception)

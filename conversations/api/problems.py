@@ -29,6 +29,7 @@ STATUSES = {
     "unsupported_media_type": 415,
     "rate_limited": 429,
     "internal": 500,
+    "unavailable": 503,
     "backend_contract": 502,
     "backend_unavailable": 503,
     "web_search_disabled": 404,
@@ -66,6 +67,7 @@ _DETAILS = {
     "no_turn": "No turn of this conversation is waiting for messages.",
     "search_contract": "The search service answered in a form that cannot be used.",
     "search_unavailable": "The search service cannot be reached at the moment.",
+    "unavailable": "This service is not complete at the moment. Try again in a moment.",
     "internal": "Something went wrong here. It has been noted under this request id.",
 }
 

@@ -170,8 +170,9 @@ class Host:
         denied, kept = partial(self._denied, plan), journal.get_journal()
 
         async def settle() -> None:
-            await kept.flush()
-            await settled()
+            # What is not written yet must not look like what a dead process left.
+            if await kept.flush():
+                await settled()
 
         return World(
             terms=self._terms(language),

@@ -14,13 +14,16 @@ STOP_LIMIT = 8.0
 
 _calls: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, dict[asyncio.Task[None], Relay]]
 _calls = weakref.WeakKeyDictionary()
+_stopping: weakref.WeakSet[asyncio.AbstractEventLoop] = weakref.WeakSet()
 
 
 async def join(conversation_id: str, seat: Seat) -> Relay | Ending:
     """The conversation's call with this socket in it: the one that runs here, else a new one.
 
-    An Ending where the conversation is not open any more, or the socket left meanwhile.
+    An Ending where the conversation is not open any more, the socket left meanwhile, or the process ends.
     """
+    if asyncio.get_running_loop() in _stopping:
+        return endings.RESTARTING
     for relay in [one for one in _here().values() if one.conversation_id == conversation_id]:
         if await relay.may_go_on():
             if seat.over:
@@ -51,11 +54,17 @@ def count() -> int:
 
 async def stop() -> None:
     """This process ends: every call, held ones too, closes its rows, and every socket is told."""
+    _stopping.add(asyncio.get_running_loop())
     here = dict(_here())
     for relay in here.values():
         relay.end(endings.RESTARTING)
     if here:
         await asyncio.wait(here, timeout=STOP_LIMIT)
+
+
+def draining() -> bool:
+    """Whether this process ends, so that nothing new belongs here; to be asked from any thread."""
+    return any(not loop.is_closed() for loop in list(_stopping))
 
 
 def _here() -> dict[asyncio.Task[None], Relay]:

@@ -178,11 +178,20 @@ class Relay:
             listener.cancel()
             await asyncio.wait({listener})
             try:
-                release = database_sync_to_async(lifecycle.release)
-                await release(self.conversation_id, self._owner, self._generation)
+                await self._release()
             finally:
                 if self._seat is not None:
                     self._seat.dismiss(ending)
+
+    async def _release(self) -> None:
+        """Gives the lease back once the rows are written; where they are not yet, it runs out by itself."""
+        if not await journal.get_journal().flush():
+            return
+        try:
+            release = database_sync_to_async(lifecycle.release)
+            await release(self.conversation_id, self._owner, self._generation)
+        except DATABASE_AWAY as error:
+            log.warning("release.failed", error=type(error).__name__)
 
     async def _run(self, plan: Plan) -> Ending:
         # Where a brain thinks it has the tools, and the service's model is told of none.
@@ -210,7 +219,6 @@ class Relay:
             await asyncio.wait({beat, opening})
             if source is not None:
                 await source.aclose()
-            await journal.get_journal().flush()
 
     def _begun(self, plan: Plan) -> None:
         """The caller may speak; a brain that thinks for the call may before them."""

@@ -98,7 +98,7 @@ def test_a_database_that_is_away_is_named_without_its_words(monkeypatch):
 
     monkeypatch.setattr(probes.connection, "cursor", refuse)
     response = Client().get("/readyz")
-    assert (response.status_code, response.json()["failing"]) == (503, ["database", "migrations"])
+    assert (response.status_code, response.json()["failing"]) == (503, ["database"])
     assert "password" not in response.content.decode()
 
 

@@ -7,7 +7,7 @@ import uuid
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.db import OperationalError, connection
+from django.db import connection
 from django.utils import timezone
 
 from conversations import lifecycle, rows
@@ -22,6 +22,7 @@ from conversations.core.records import (
 )
 from conversations.journal import Journal, NotRecorded, get_journal
 from conversations.models import ToolCall, Turn, UpstreamSession
+from conversations.tests.journal_kit import Gate, turn_opened
 from conversations.tests.rows import ADA, opened
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -37,10 +38,6 @@ async def journal():
 @pytest.fixture
 async def conversation():
     return await sync_to_async(opened)(ADA)
-
-
-def turn_opened(conversation, index=1):
-    return TurnOpened(str(uuid.uuid4()), str(conversation.pk), index, "voice", time.time())
 
 
 def call_opened(conversation, turn, sequence=1, **values):
@@ -76,20 +73,6 @@ def turn_row(record):
 @sync_to_async
 def call_row(record):
     return ToolCall.objects.get(pk=record.call_id)
-
-
-class Gate:
-    """A store that waits until it is let through, and remembers what came."""
-
-    def __init__(self, store=rows.write):
-        self.store, self.batches = store, []
-        self.entered, self.open = threading.Event(), threading.Event()
-
-    def __call__(self, records):
-        self.batches.append(list(records))
-        self.entered.set()
-        assert self.open.wait(10)
-        return self.store(records)
 
 
 async def test_a_turn_with_its_call_becomes_rows(journal, conversation):
@@ -257,36 +240,6 @@ async def test_a_batch_written_twice_is_there_once(journal, conversation):
     batch = [turn, call, call_closed(call), turn_closed(turn)]
     assert await sync_to_async(rows.write)(batch) == await sync_to_async(rows.write)(batch) == [True] * 4
     assert (await Turn.objects.acount(), await ToolCall.objects.acount()) == (1, 1)
-
-
-async def test_a_database_that_comes_back_gets_everything(conversation):
-    attempts = []
-
-    def store(records):
-        attempts.append(len(records))
-        if len(attempts) < 3:
-            raise OperationalError("server closed the connection unexpectedly")
-        return rows.write(records)
-
-    journal = Journal(store, retry_delays=(0.0, 0.0))
-    turn = turn_opened(conversation)
-    await journal.commit(turn)
-    await journal.aclose()
-    assert (len(attempts), journal.lost) == (3, 0)
-    assert (await turn_row(turn)).outcome == "running"
-
-
-async def test_a_database_that_stays_away_is_told_and_counted(conversation, caplog):
-    def store(records):
-        raise OperationalError("connection refused")
-
-    journal = Journal(store, retry_delays=(0.0,))
-    journal.write(turn_opened(conversation))
-    with pytest.raises(NotRecorded):
-        await journal.commit(turn_opened(conversation, 2))
-    await journal.aclose()
-    assert journal.lost == 2
-    assert "journal.lost" in caplog.text
 
 
 async def test_over_the_capacity_records_are_dropped_counted_and_told_sparingly(conversation, caplog):
