@@ -152,7 +152,11 @@ UNFOLD = {
     "SITE_HEADER": "Vocero",
     "SITE_SUBHEADER": "Operators",
     "SITE_SYMBOL": "graphic_eq",
-    "STYLES": [lambda request: static("conversations/admin/vocero.css")],
+    "STYLES": [
+        lambda request: static("conversations/admin/vocero.css"),
+        lambda request: static("conversations/admin/dashboard.css"),
+    ],
+    "DASHBOARD_CALLBACK": "conversations.admin.dashboard.context_of",
     "SITE_FAVICONS": [{"rel": "icon", "href": lambda request: static("conversations/icon.svg")}],
     "SIDEBAR": {"navigation": "conversations.admin.navigation.sidebar"},
     "COLORS": {

@@ -10,8 +10,18 @@ from conversations.admin import (
     phone_links,
     tool_calls,
     tool_declarations,
+    turns,
 )
 
 admin.site.index_title = "Start here"
 
-__all__ = ["api_keys", "catalog", "conversations", "people", "phone_links", "tool_calls", "tool_declarations"]
+__all__ = [
+    "api_keys",
+    "catalog",
+    "conversations",
+    "people",
+    "phone_links",
+    "tool_calls",
+    "tool_declarations",
+    "turns",
+]

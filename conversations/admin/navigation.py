@@ -13,6 +13,7 @@ _PAGES = (
         "Calls",
         (
             ("Conversations", "forum", "conversations_conversation", "conversations.view_conversation"),
+            ("Turns", "record_voice_over", "conversations_turn", "conversations.view_conversation"),
             ("Tool calls", "build", "conversations_toolcall", "conversations.view_toolcall"),
             ("Catalog", "menu_book", "tools_catalogsnapshot", "tools.view_catalogsnapshot"),
             ("Tool changes", "difference", "tools_tooldeclaration", "tools.view_tooldeclaration"),

@@ -26,6 +26,7 @@ from conversations.admin.filters import (
     ToolFilter,
     calls_found,
 )
+from conversations.admin.outcomes import CallOutcomeFilter
 from conversations.admin.troubles import page_of
 from conversations.admin.waterfall import milliseconds
 from conversations.models import Conversation, ToolCall
@@ -53,6 +54,7 @@ class ToolCallAdmin(Exported):
         SourceFilter,
         "selection",
         "status",
+        CallOutcomeFilter,
         CodeFilter,
         DurationFilter,
         "started_at",

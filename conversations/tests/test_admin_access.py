@@ -18,6 +18,7 @@ pytestmark = pytest.mark.django_db
 LISTS = {
     "conversations_conversation": "conversations.view_conversation",
     "conversations_toolcall": "conversations.view_toolcall",
+    "conversations_turn": "conversations.view_conversation",
     "conversations_phonelink": "conversations.view_phonelink",
     "conversations_apikey": "conversations.view_apikey",
     "tools_catalogsnapshot": "tools.view_catalogsnapshot",
