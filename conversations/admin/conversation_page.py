@@ -98,6 +98,7 @@ def conversation_page(request: HttpRequest, conversation: Conversation) -> Mappi
         "may_see_payloads": may_see_payloads,
         "may_erase": request.user.has_perm(MAY_ERASE) and not conversation.erased_at,
         "may_end": request.user.has_perm("conversations.end_conversation") and state != "closed",
+        "may_erase_token": request.user.has_perm("conversations.erase_token"),
         "may_see_catalog": request.user.has_perm("tools.view_catalogsnapshot"),
         "may_see_calls": request.user.has_perm("conversations.view_toolcall"),
         "troubles": found,

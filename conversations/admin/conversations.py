@@ -20,7 +20,13 @@ from django.utils.http import quote_etag
 from import_export.resources import Resource
 from unfold.decorators import action, display
 
-from conversations.admin import conversation_actions, conversation_export, erasing
+from conversations.admin import (
+    cleanup_older,
+    conversation_actions,
+    conversation_export,
+    erasing,
+    token_actions,
+)
 from conversations.admin.columns import ConversationColumns
 from conversations.admin.conversation_page import conversation_page, state_word
 from conversations.admin.exports import Exported
@@ -79,15 +85,23 @@ class ConversationAdmin(Exported):
     search_fields = ("id",)
     search_help_text = "Caller's name, any id, or ref"
     sortable_by = ("opened",)
-    actions = ("end_selected", "erase_selected")
-    actions_list = ("cleanup",)
+    actions = ("end_selected", "erase_tokens", "erase_selected")
+    actions_list = ("cleanup", "cleanup_older")
 
     def get_urls(self) -> list[Any]:
         end = self.admin_site.admin_view(self.end)
         erase = self.admin_site.admin_view(self.erase)
         live = self.admin_site.admin_view(self.live)
         export = self.admin_site.admin_view(self.export)
+        token = self.admin_site.admin_view(self.erase_token)
+        caller = self.admin_site.admin_view(self.erase_caller_tokens)
         return [
+            path("<uuid:conversation_id>/erase-token/", token, name="conversations_conversation_erase_token"),
+            path(
+                "<uuid:conversation_id>/erase-caller-tokens/",
+                caller,
+                name="conversations_conversation_erase_caller_tokens",
+            ),
             path("<uuid:conversation_id>/export/", export, name="conversations_conversation_export_one"),
             path("<uuid:conversation_id>/end/", end, name="conversations_conversation_end"),
             path("<uuid:conversation_id>/erase/", erase, name="conversations_conversation_erase"),
@@ -158,6 +172,23 @@ class ConversationAdmin(Exported):
     @admin.action(permissions=["end"], description="End the selected conversations")
     def end_selected(self, request: HttpRequest, rows: QuerySet[Conversation]) -> HttpResponse | None:
         return conversation_actions.end_selected(self, request, rows)
+
+    def has_erase_token_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm(token_actions.PERMISSION)
+
+    def erase_token(self, request: HttpRequest, conversation_id: UUID) -> HttpResponse:
+        return token_actions.of_one(self, request, conversation_id)
+
+    def erase_caller_tokens(self, request: HttpRequest, conversation_id: UUID) -> HttpResponse:
+        return token_actions.of_caller(self, request, conversation_id)
+
+    @admin.action(permissions=["erase_token"], description="Erase the session tokens of the selected")
+    def erase_tokens(self, request: HttpRequest, rows: QuerySet[Conversation]) -> HttpResponse:
+        return token_actions.of_selected(self, request, rows)
+
+    @action(permissions=["cleanup"], description="Older than…", icon="history", url_path="cleanup-older")
+    def cleanup_older(self, request: HttpRequest) -> HttpResponse:
+        return cleanup_older.older(self, request)
 
     @action(permissions=["cleanup"], description="Clean up", icon="cleaning_services", url_path="cleanup")
     def cleanup(self, request: HttpRequest) -> HttpResponse:

@@ -32,7 +32,7 @@ SHOWN = [Conversation, ToolCall, PhoneLink, ApiKey, CatalogSnapshot, ToolDeclara
 @pytest.fixture
 def recorded():
     """A conversation with a turn, a call and a session."""
-    row = make.conversation()
+    row = make.conversation(backend_user_id="u-1")
     make.call(make.turn(row))
     make.upstream(row)
     return row
@@ -73,6 +73,15 @@ def pages(recorded):
             "conversations.erase_caller",
         ),
         (reverse("admin:conversations_conversation_cleanup"), "conversations.run_cleanup"),
+        (reverse("admin:conversations_conversation_cleanup_older"), "conversations.run_cleanup"),
+        (
+            reverse("admin:conversations_conversation_erase_token", args=[recorded.pk]),
+            "conversations.erase_token",
+        ),
+        (
+            reverse("admin:conversations_conversation_erase_caller_tokens", args=[recorded.pk]),
+            "conversations.erase_token",
+        ),
         (reverse("admin:conversations_phonelink_make"), "conversations.make_phonelink"),
         (reverse("admin:conversations_apikey_make"), "conversations.manage_apikeys"),
         (reverse("admin:conversations_apikey_revoke", args=[key.key_id]), "conversations.manage_apikeys"),
