@@ -130,15 +130,6 @@ def turn_tiles(found: Numbers) -> list[Tile]:
     opened = sum(found.conversations.values())
     spoken, cut = found.turn_count(origin="voice"), found.turn_count(origin="voice", outcome="interrupted")
     turns, failed = found.turn_count(), found.turn_count(outcome="failed")
-    good, bad = sum(one.good for one in found.turns), sum(one.bad for one in found.turns)
-    rated = Tile(
-        "Answers liked",
-        f"{good:,}",
-        links.to("turn", rating__exact="good"),
-        f"{bad:,} not liked",
-        links.to("turn", rating__exact="bad"),
-        "bad" if bad > good else "",
-    )
     return [
         Tile(
             "Live now",
@@ -163,8 +154,18 @@ def turn_tiles(found: Numbers) -> list[Tile]:
             f"{failed:,} of {turns:,}",
             tone="bad" if failed else "",
         ),
-        *([rated] if good or bad else []),
+        *rating_tiles(found, links),
     ]
+
+
+def rating_tiles(found: Numbers, links: Links) -> list[Tile]:
+    """What callers thought of their answers, once one said so."""
+    good, bad = sum(one.good for one in found.turns), sum(one.bad for one in found.turns)
+    liked, not_liked = links.to("turn", rating__exact="good"), links.to("turn", rating__exact="bad")
+    tile = Tile(
+        "Answers liked", f"{good:,}", liked, f"{bad:,} not liked", not_liked, "bad" if bad > good else ""
+    )
+    return [tile] if good or bad else []
 
 
 def voice_tile(spread: Spread | None, links: Links) -> Tile:

@@ -73,6 +73,16 @@ def pages(recorded):
             "conversations.erase_caller",
         ),
         (reverse("admin:conversations_conversation_cleanup"), "conversations.run_cleanup"),
+        *erasures(recorded),
+        (reverse("admin:conversations_phonelink_make"), "conversations.make_phonelink"),
+        (reverse("admin:conversations_apikey_make"), "conversations.manage_apikeys"),
+        (reverse("admin:conversations_apikey_revoke", args=[key.key_id]), "conversations.manage_apikeys"),
+    ]
+
+
+def erasures(recorded):
+    """The addresses at which something is erased."""
+    return [
         (reverse("admin:conversations_conversation_cleanup_older"), "conversations.run_cleanup"),
         (
             reverse("admin:conversations_conversation_erase_token", args=[recorded.pk]),
@@ -82,9 +92,6 @@ def pages(recorded):
             reverse("admin:conversations_conversation_erase_caller_tokens", args=[recorded.pk]),
             "conversations.erase_token",
         ),
-        (reverse("admin:conversations_phonelink_make"), "conversations.make_phonelink"),
-        (reverse("admin:conversations_apikey_make"), "conversations.manage_apikeys"),
-        (reverse("admin:conversations_apikey_revoke", args=[key.key_id]), "conversations.manage_apikeys"),
     ]
 
 
