@@ -76,7 +76,7 @@ def system_checks() -> Finding:
     errors = [one for one in found if one.level >= checks.ERROR]
     if not found:
         return Finding("settings", OK, "`check --deploy` finds nothing")
-    said = f"`check --deploy` finds {len(errors)} errors and {len(found) - len(errors)} warnings"
+    said = f"`check --deploy` finds errors: {len(errors)}, warnings: {len(found) - len(errors)}"
     ids = ", ".join(sorted({str(one.id) for one in found}))
     return Finding("settings", FAILED if errors else WARNING, said, f"Run it: {ids}")
 

@@ -36,7 +36,7 @@ async def test_a_reader_who_runs_the_commands_follows_a_turn_from_the_configurat
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=240,
         check=False,
     )
     assert run.returncode == 0, run.stdout[-3000:] + run.stderr[-3000:]

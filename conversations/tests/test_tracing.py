@@ -237,7 +237,7 @@ def test_a_collector_gets_them_over_otlp_when_the_process_ends(collector):
         [sys.executable, "-c", SENDING, collector.url],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=240,
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
@@ -260,7 +260,7 @@ def started(*lines, **settings):
     )
     asked = [sys.executable, "-W", "ignore", "-c", code]
     env = environment(DJANGO_SETTINGS_MODULE="vocero.settings", DATABASE_URL="sqlite://:memory:", **settings)
-    return subprocess.run(asked, capture_output=True, text=True, timeout=120, check=False, env=env)
+    return subprocess.run(asked, capture_output=True, text=True, timeout=240, check=False, env=env)
 
 
 def test_without_an_endpoint_nothing_of_the_sdk_is_loaded():
