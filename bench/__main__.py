@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 
-from bench import arguments, crowd, journal, memory, parser, relay, stalls, turns
+from bench import admin, arguments, crowd, journal, memory, parser, relay, stalls, turns
 from bench.processes import ROOT, BenchFailure
 from bench.report import FULL, QUICK, Effort, Part, document, printed
 from bench.servers import Stage, stage
@@ -17,6 +17,7 @@ from bench.servers import Stage, stage
 ALONE: Mapping[str, Callable[[Effort], Part]] = {
     "parser": parser.measure,
     "arguments": arguments.measure,
+    "admin": admin.measure,
 }
 STAGED: Mapping[str, Callable[[Effort, Stage], Part]] = {
     "relay": relay.measure,
@@ -39,7 +40,9 @@ def parsed_arguments(given: list[str] | None = None) -> argparse.Namespace:
         "--quick", action="store_true", help="only that everything works; nothing is written"
     )
     options.add_argument(
-        "--postgres", default="", help="URL of a PostgreSQL server, to measure the journal there, too"
+        "--postgres",
+        default="",
+        help="URL of a PostgreSQL server, to measure the journal and the admin there, too",
     )
     options.add_argument(
         "--litellm", default="", help="LiteLLM's program, installed elsewhere, to compare with"

@@ -64,9 +64,13 @@ class Process:
             time.sleep(0.05)
         raise BenchFailure(f"{self.name} did not start:\n{self._last_lines()}")
 
-    def succeed(self) -> None:
-        """Returns once it has ended well; raises BenchFailure when it has not."""
-        if self._process.wait(START_LIMIT) != 0:
+    def succeed(self, limit: float = START_LIMIT) -> None:
+        """Returns once it has ended well; raises BenchFailure when it has not, or not in so many seconds."""
+        try:
+            ended = self._process.wait(limit)
+        except subprocess.TimeoutExpired as error:
+            raise BenchFailure(f"{self.name} took longer than {limit:.0f} s") from error
+        if ended != 0:
             raise BenchFailure(f"{self.name} failed:\n{self._last_lines()}")
 
     def _last_lines(self) -> str:

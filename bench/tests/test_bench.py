@@ -22,6 +22,7 @@ TABLES = (
     "Journal",
     "Marker parser",
     "Arguments",
+    "The admin over many rows",
 )
 
 
@@ -39,6 +40,7 @@ def test_every_part_runs_and_tells_its_figures_of_every_variant():
         "Browser that does not read: Vocero on uvicorn",
         "Tool turn, last event of the call to response.create",
         "A write through the journal, SQLite",
+        "SQLite, toolcall: search, caller",
     ):
         assert line in ran.stdout
     # Something was answered: a message that was never relayed would cost nothing, or everything.
