@@ -79,6 +79,7 @@ class Scene:
 def told(server: PageServer, line: Line) -> None:
     """The caller asked and the tool that helps has answered."""
     line.hears("user_1", server.word(QUESTION))
+    line.send("vocero.turn.started", turn=1)
     line.send("vocero.tool.started", label=server.word(MEASURING), **MEASURED)
     sources = [{"title": server.word(SOURCE)}]
     line.send("vocero.tool.completed", duration_ms=640, sources=sources, **MEASURED)
