@@ -21,6 +21,7 @@ from conversations.admin.troubles import MOST_SHOWN, TURNS_A_PAGE, troubles
 from conversations.admin.waterfall import Waterfall, draw, milliseconds
 from conversations.models import BackendToken, Conversation, ToolCall, Turn, UpstreamSession
 from tools.admin import moment, pretty, pretty_text, stamp, visible
+from tools.results import EXCERPT
 
 _SHOWN_SESSIONS = 50
 _SHOWN_CHARS = 8_000
@@ -220,13 +221,10 @@ def shown_call(call: ToolCall, may_see_payloads: bool, ref: str) -> ShownCall:
 
 
 def left_out(call: ToolCall) -> str:
-    """How much of the result is not in the audit."""
-    more = call.result_chars - len(call.excerpt)
-    return (
-        f"The first {len(call.excerpt):,} of about {call.result_chars:,} characters are kept."
-        if more > 0
-        else ""
-    )
+    """How much of a result is not in the audit; what was sent to the model is more than the tool's words."""
+    if len(call.excerpt) < EXCERPT or call.result_chars <= len(call.excerpt):
+        return ""
+    return f"Only its first {EXCERPT} characters are kept; the model was sent {call.result_chars:,}."
 
 
 def sessions(declared: Sequence[UpstreamSession], state: str) -> list[Mapping[str, object]]:

@@ -60,3 +60,25 @@ def test_a_search_that_finds_nothing_says_where_the_reference_of_a_refused_start
     shown = make.words(make.auditor().get(f"{address}?q=b7d414d4"))
     assert "request_id" in shown
     assert "request_id" not in make.words(make.signed_in("vera", make.VIEW).get(f"{address}?state=closed"))
+
+
+@pytest.mark.parametrize(
+    ("excerpt", "said"), [("x" * 500, "the model was sent 1,234."), ("Not reachable.", None)]
+)
+def test_a_result_that_is_kept_in_part_says_how_much_of_it_is(excerpt, said):
+    row = make.conversation()
+    one = make.call(make.turn(row), excerpt=excerpt, result_chars=1_234)
+    client = make.auditor()
+    for address in (
+        reverse("admin:conversations_conversation_change", args=[row.pk]),
+        reverse("admin:conversations_toolcall_change", args=[one.pk]),
+    ):
+        shown = make.words(client.get(address))
+        assert (said in shown) if said else ("characters are kept" not in shown)
+
+
+def test_a_result_that_is_json_is_indented_and_hidden_signs_are_written_out():
+    row = make.conversation()
+    make.call(make.turn(row), excerpt='{"a": 1, "b": "x\u200by"}')
+    shown = page_of(row)
+    assert "{\n  &quot;a&quot;: 1,\n  &quot;b&quot;: &quot;x\\u200by&quot;\n}" in shown
