@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import math
 import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -87,14 +88,14 @@ class Journal:
             raise NotRecorded("the journal takes no more records")
         await settled
 
-    async def flush(self, limit: float | None = FLUSH_LIMIT) -> bool:
-        """Returns once everything taken so far is written, or given up; False where that takes longer."""
+    async def flush(self, limit: float | None = None) -> bool:
+        """Returns once everything taken so far is written, or given up; False where that takes too long."""
         if not self._waiting and not self._writing():
             return True
         settled = asyncio.get_running_loop().create_future()
         self._take(_Entry(None, settled, Share()))
         try:
-            async with asyncio.timeout(limit):
+            async with asyncio.timeout(FLUSH_LIMIT if limit is None else limit):
                 await settled
         except TimeoutError:
             log.warning("journal.behind", waiting=len(self._waiting))
@@ -106,7 +107,7 @@ class Journal:
         if self.closed:
             return
         self.closed = True
-        await self.flush(None)
+        await self.flush(math.inf)
         await asyncio.get_running_loop().run_in_executor(self._thread, connections.close_all)
         self._thread.shutdown(wait=False)
 
