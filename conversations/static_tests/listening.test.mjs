@@ -52,6 +52,7 @@ function scene({ way = "hands_free", cancelsEcho = true, opens = [], permission 
   return { ...said, sent, types: () => sent.map((event) => event.type), phase: () => phaseOf(store.model.call) };
 }
 
+const COMMITTED = { type: "talk.committed", item: "u1" };
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 async function held(options) {
@@ -110,13 +111,16 @@ test("a refused microphone says which of the reasons it was", async () => {
 });
 
 test("a held talk is one question: the service waits for its end", async () => {
-  const { listening, sent, types, phase } = await held();
+  const { listening, store, sent, types, phase } = await held();
   assert.equal(sent[0].session.audio.input.turn_detection, null);
   assert.equal(phase(), "hearing");
   speak(listening, 400);
   listening.release();
   listening.take(FRAME);
   mock.timers.tick(200);
+  assert.equal(types().at(-1), "input_audio_buffer.commit");
+  store.dispatch(COMMITTED);
+  store.dispatch(COMMITTED);
   const appended = Array(21).fill("input_audio_buffer.append");
   const asked = ["input_audio_buffer.commit", "response.create"];
   assert.deepEqual(types(), ["session.update", "input_audio_buffer.clear", ...appended, ...asked]);
@@ -234,7 +238,7 @@ test("one press begins and one ends for those who cannot hold", async () => {
   speak(listening, 400);
   await listening.press();
   mock.timers.tick(200);
-  assert.equal(types().at(-1), "response.create");
+  assert.equal(types().at(-1), "input_audio_buffer.commit");
 });
 
 test("a trial sends nothing, and ends with the sheet", async () => {
@@ -296,7 +300,7 @@ test("a new line may be to a service that waits for the end", async () => {
   speak(listening, 400);
   listening.release();
   mock.timers.tick(200);
-  assert.equal(types().at(-1), "response.create");
+  assert.equal(types().at(-1), "input_audio_buffer.commit");
 });
 
 test("a muted microphone that is replaced is replaced by a muted one", async () => {

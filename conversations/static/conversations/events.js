@@ -126,6 +126,7 @@ function called(call, now) {
 const READERS = {
   "input_audio_buffer.speech_started": (e) => ({ type: "heard.started", item: text(e.item_id) }),
   "input_audio_buffer.speech_stopped": (e) => ({ type: "heard.stopped", item: text(e.item_id) }),
+  "input_audio_buffer.committed": (e) => ({ type: "talk.committed", item: text(e.item_id) }),
   "conversation.item.added": placed,
   "conversation.item.created": placed,
   "conversation.item.done": placed,

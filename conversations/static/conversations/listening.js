@@ -36,6 +36,8 @@ export class Listening {
   #held = false;
   #echo = false;
   #talkedMs = 0;
+  /** An answer is asked for once what was said is an item: before that it would answer what was there. */
+  #asks = false;
   /** The service was told to wait for the end that the caller gives. */
   #manual = false;
   /** It cannot: it finds the ends of sentences by itself all the same. */
@@ -167,6 +169,10 @@ export class Listening {
       case "ready":
         this.#declare(true);
         break;
+      case "talk.committed":
+        if (this.#asks) this.#link.send({ type: "response.create" });
+        this.#asks = false;
+        break;
       case "conversation.begun":
         this.#manual = false;
         break;
@@ -234,6 +240,7 @@ export class Listening {
 
   #begin() {
     this.#talkedMs = 0;
+    this.#asks = false;
     this.#revive();
     this.#interrupt();
     if (this.#waitsForEnd) this.#link.send({ type: "input_audio_buffer.clear" });
@@ -248,7 +255,7 @@ export class Listening {
     if (!this.#waitsForEnd) this.#sendTail();
     else if (asked) {
       this.#link.send({ type: "input_audio_buffer.commit" });
-      this.#link.send({ type: "response.create" });
+      this.#asks = true;
     } else this.#link.send({ type: "input_audio_buffer.clear" });
     this.#store.dispatch({ type: "talk.ended", asked });
     if (meant && open && !asked) this.#remark("talk.short");

@@ -114,6 +114,7 @@
  *   | {type: "microphone.failed", problem: MicrophoneProblem}
  *   | {type: "talk.begun"}
  *   | {type: "talk.ended", asked: boolean}
+ *   | {type: "talk.committed", item: string}
  *   | ({type: "preferences.recalled"} & import("./preferences.js").Preferences)
  *   | {type: "way.chosen", way: import("./preferences.js").Way}
  *   | {type: "input.chosen", id: string}

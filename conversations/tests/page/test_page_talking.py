@@ -82,25 +82,28 @@ def hold_with(page, how, line):
     until(page, lambda: sounds(line) > 25)
 
 
-def let_go(page, how):
+def let_go(page, how, line):
+    before = len(line.of("input_audio_buffer.commit"))
     if how == "space":
         page.keyboard.up(" ")
     else:
         page.mouse.up()
+    until(page, lambda: len(line.of("input_audio_buffer.commit")) > before)
+    assert not line.of("response.create")
+    line.send("input_audio_buffer.committed", item_id="user_1", previous_item_id=None)
+    until(page, lambda: line.of("response.create"))
 
 
 @pytest.mark.parametrize("how", ["mouse", "space"])
 def test_what_is_said_while_holding_is_one_question(pushing, line, how):
     hold_with(pushing, how, line)
     expect_text(pushing, "#hint", "Let go")
-    let_go(pushing, how)
-    until(pushing, lambda: line.of("response.create"))
+    let_go(pushing, how, line)
     expected = ["session.update", "input_audio_buffer.clear", "input_audio_buffer.commit", "response.create"]
     assert kinds(line) == expected
     (update,) = line.of("session.update")
     assert update["session"] == {"type": "realtime", "audio": {"input": {"turn_detection": None}}}
     expect_phase(pushing, "thinking")
-    line.send("input_audio_buffer.committed", item_id="user_1", previous_item_id=None)
     item = {"id": "user_1", "type": "message", "role": "user", "content": [{"type": "input_audio"}]}
     line.send("conversation.item.added", item=item, previous_item_id=None)
     kind = "conversation.item.input_audio_transcription.completed"
@@ -116,8 +119,7 @@ def test_what_is_said_while_holding_is_one_question(pushing, line, how):
 
 def test_holding_silences_the_answer_and_says_how_much_was_heard(pushing, line):
     hold_with(pushing, "mouse", line)
-    let_go(pushing, "mouse")
-    until(pushing, lambda: line.of("response.create"))
+    let_go(pushing, "mouse", line)
     line.speaks(OXYGEN, ms=6000, done=False)
     expect_phase(pushing, "speaking")
     expect_text(pushing, "#hint", "Hold the microphone to interrupt")
@@ -127,7 +129,7 @@ def test_holding_silences_the_answer_and_says_how_much_was_heard(pushing, line):
     assert 0 < cut[0]["audio_end_ms"] < 6000
     assert line.of("response.cancel")
     expect(pushing.locator(".answer .cut")).to_have_text("interrupted")
-    let_go(pushing, "space")
+    pushing.keyboard.up(" ")
 
 
 def test_the_space_bar_writes_where_one_writes_and_presses_what_has_the_keyboard(pushing, server, line):
@@ -149,7 +151,7 @@ def test_one_press_of_the_keyboard_begins_and_one_ends(pushing, line):
     expect(pushing.locator("#microphone")).to_have_attribute("aria-pressed", "true")
     until(pushing, lambda: sounds(line) > 25)
     pushing.keyboard.press("Enter")
-    until(pushing, lambda: line.of("response.create"))
+    until(pushing, lambda: line.of("input_audio_buffer.commit"))
     assert kinds(line).count("input_audio_buffer.commit") == 1
 
 
@@ -177,8 +179,7 @@ def test_let_go_before_the_prompt_is_answered_nothing_stays_open_case_157(pushin
     expect_text(pushing, "#notice-text", "Hold it again and speak")
     assert pushing.evaluate(LIVE) == 0
     hold_with(pushing, "mouse", line)
-    pushing.mouse.up()
-    until(pushing, lambda: line.of("response.create"))
+    let_go(pushing, "mouse", line)
 
 
 def test_the_way_is_chosen_on_the_sheet_and_remembered(page, server, line):
