@@ -7,12 +7,15 @@ import json
 import math
 import struct
 import threading
+from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from mimetypes import guess_type
+from typing import Self
 
 from django.contrib.staticfiles import finders
 from django.template.loader import render_to_string
 from django.utils import translation
+from playwright.sync_api import Page
 
 from conversations.suggestions import MOST, QUESTIONS
 from conversations.views import catalog
@@ -51,7 +54,7 @@ class PageServer:
     """What the page is told over HTTP; `answers` to the next bootstraps are
     (status, body, headers), `reasoning` are the events of the next answers over HTTP."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.boot = dict(BOOT)
         self.conversation = dict(CONVERSATION)
         self.turns = []
@@ -76,7 +79,7 @@ class PageServer:
         return self.words.get(text, text)
 
     @contextlib.contextmanager
-    def running(self):
+    def running(self) -> Iterator[Self]:
         thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.05})
         thread.start()
         try:
@@ -163,7 +166,7 @@ class _Handler(BaseHTTPRequestHandler):
 class Line:
     """The server's side of the page's sockets, newest last; without `greets` they open and stay silent."""
 
-    def __init__(self, page):
+    def __init__(self, page: Page) -> None:
         self.sockets = []
         self.received = []
         self.greets = True
