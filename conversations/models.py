@@ -185,6 +185,7 @@ class Turn(models.Model):
         default_permissions = ()
         indexes = [
             models.Index(fields=["started_at"], name="turn_started"),
+            models.Index(fields=["origin", "conversation"], name="turn_origin"),
             models.Index(fields=["started_at"], condition=models.Q(outcome="running"), name="turn_running"),
             models.Index(
                 fields=["rating", "conversation"], condition=~models.Q(rating=""), name="turn_rated"
@@ -252,6 +253,7 @@ class ToolCall(models.Model):
             models.Index(fields=["source", "-started_at"], name="toolcall_source"),
             models.Index(fields=["selection", "-started_at"], name="toolcall_selection"),
             models.Index(fields=["code", "-started_at"], name="toolcall_code"),
+            models.Index(fields=["duration_ms"], name="toolcall_took"),
             models.Index(
                 fields=["conversation", "started_at"],
                 condition=models.Q(status="failed"),
