@@ -253,7 +253,9 @@ class ToolCall(models.Model):
             models.Index(fields=["source", "-started_at"], name="toolcall_source"),
             models.Index(fields=["selection", "-started_at"], name="toolcall_selection"),
             models.Index(fields=["code", "-started_at"], name="toolcall_code"),
-            models.Index(fields=["duration_ms"], name="toolcall_took"),
+            models.Index(
+                fields=["-started_at"], condition=models.Q(duration_ms__gte=5_000), name="toolcall_very_slow"
+            ),
             models.Index(
                 fields=["conversation", "started_at"],
                 condition=models.Q(status="failed"),

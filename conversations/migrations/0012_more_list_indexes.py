@@ -12,7 +12,7 @@ class Migration(migrations.Migration):
     operations = [
         migrations.AddIndex(
             model_name='toolcall',
-            index=models.Index(fields=['duration_ms'], name='toolcall_took'),
+            index=models.Index(condition=models.Q(('duration_ms__gte', 5000)), fields=['-started_at'], name='toolcall_very_slow'),
         ),
         migrations.AddIndex(
             model_name='turn',
