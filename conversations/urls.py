@@ -4,7 +4,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern, URLResolver, path, re_path
 from django.views.decorators.csrf import csrf_exempt
 
-from conversations import probes, scraping, views
+from conversations import embed, probes, scraping, views
 from conversations.api import problems, reference
 from conversations.api.application import api
 
@@ -17,6 +17,9 @@ def missing(request: HttpRequest) -> HttpResponse:
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", views.page, name="page"),
+    path("embed/vocero-assistant.js", embed.module, name="embed-module"),
+    path("embed/panel", embed.panel, name="embed-panel"),
+    path("embed/frame", embed.frame, name="embed-frame"),
     path("livez", probes.livez, name="livez"),
     path("readyz", probes.readyz, name="readyz"),
     path("metrics", scraping.metrics, name="metrics"),

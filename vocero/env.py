@@ -44,6 +44,7 @@ class Vocero:
 
     public_url: str
     allowed_origins: tuple[str, ...]
+    embed_origins: tuple[str, ...]
     trusted_proxies: int
     speech_url: str
     speech_api_key: str
@@ -297,6 +298,9 @@ def _services(read: Reader) -> dict[str, Any]:
         "public_url": read.origin("S2S_PUBLIC_URL"),
         "allowed_origins": tuple(
             checked_origin("S2S_ALLOWED_ORIGINS", o) for o in read.names("S2S_ALLOWED_ORIGINS")
+        ),
+        "embed_origins": tuple(
+            checked_origin("S2S_EMBED_ORIGINS", o) for o in read.names("S2S_EMBED_ORIGINS")
         ),
         "trusted_proxies": read.whole("S2S_TRUSTED_PROXIES", 0, 0, 16),
         "speech_url": read.url("S2S_SPEECH_URL", ("ws", "wss")),

@@ -34,6 +34,7 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "django.contrib.staticfiles",
     "channels",
+    "corsheaders",
     "ninja",
     "vocero",
     "tools",
@@ -43,6 +44,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "conversations.api.envelope.Envelope",
     "django.middleware.security.SecurityMiddleware",
+    "corsheaders.middleware.CorsMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "vocero.security.ContentSecurityPolicy",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -140,6 +142,12 @@ SECURE_REFERRER_POLICY = "same-origin"
 if VOCERO.trusted_proxies:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 X_FRAME_OPTIONS = "DENY"
+# Other sites' pages that may embed the client; they are somebody by a client secret, never by a cookie.
+CORS_ALLOWED_ORIGINS = list(VOCERO.embed_origins)
+CORS_URLS_REGEX = r"^/(?:api|embed)/"
+CORS_ALLOW_METHODS = ("GET", "POST", "PUT", "DELETE")
+CORS_ALLOW_HEADERS = ("accept", "authorization", "content-type", "x-vocero-conversation")
+CORS_EXPOSE_HEADERS = ("location", "retry-after", "x-vocero-conversation", "x-vocero-mode", "x-vocero-turn")
 CONTENT_SECURITY_POLICY = {"DIRECTIVES": policy.PAGES}
 DATA_UPLOAD_MAX_MEMORY_SIZE = 262_144
 

@@ -92,7 +92,10 @@ def origin_allowed(origin: str | None, host: str, secure: bool, kind: str) -> bo
     domain, _ = split_domain_port(host)
     served = host if domain and validate_host(domain, settings.ALLOWED_HOSTS) else ""
     vocero = settings.VOCERO
-    return origins.allowed(origin, served, secure, kind, vocero.allowed_origins, vocero.public_url)
+    listed = vocero.allowed_origins
+    if listed and kind == SECRET:
+        listed += vocero.embed_origins
+    return origins.allowed(origin, served, secure, kind, listed, vocero.public_url)
 
 
 def _conversations(visitor: Visitor) -> QuerySet[Conversation]:

@@ -29,15 +29,6 @@ export class ApiError extends Error {
   }
 }
 
-/**
- * @param {string} name
- * @returns {string}
- */
-function cookie(name) {
-  const found = document.cookie.split("; ").find((pair) => pair.startsWith(`${name}=`));
-  return found ? decodeURIComponent(found.slice(name.length + 1)) : "";
-}
-
 /** @type {Record<number, string>} */
 const BY_STATUS = { 401: "login_required", 403: "forbidden", 404: "no_conversation", 429: "rate_limited" };
 
@@ -56,16 +47,16 @@ async function errorOf(response) {
 }
 
 /**
- * @param {string} path
+ * @param {string} url
  * @param {RequestInit} options
  * @returns {Promise<Response>} a good one
  * @throws {ApiError}
  */
-async function ask(path, options) {
+async function ask(url, options) {
   /** @type {Response} */
   let response;
   try {
-    response = await fetch(path, { credentials: "same-origin", cache: "no-store", ...options });
+    response = await fetch(url, { cache: "no-store", ...options });
   } catch {
     throw new ApiError("unreachable");
   }
@@ -73,26 +64,13 @@ async function ask(path, options) {
   return response;
 }
 
-/**
- * @param {string} path
- * @param {RequestInit} [options]
- * @returns {Promise<any>} the JSON body
- * @throws {ApiError}
- */
-async function request(path, options = {}) {
-  const response = await ask(path, { signal: AbortSignal.timeout(PATIENCE_MS), ...options });
-  return response.json().catch(() => {
-    throw new ApiError("unexpected", { status: response.status });
-  });
-}
-
 /** Reads and opens conversations for this browser. */
 export class Api {
-  #csrfCookie;
+  #server;
 
-  /** @param {string} csrfCookie its name */
-  constructor(csrfCookie) {
-    this.#csrfCookie = csrfCookie;
+  /** @param {import("./types.js").Server} server */
+  constructor(server) {
+    this.#server = server;
   }
 
   /**
@@ -100,14 +78,14 @@ export class Api {
    * @returns {Promise<Conversation>} a new one, or this browser's open one
    */
   bootstrap(identity) {
-    return this.#post("/api/conversations", identity);
+    return this.#server.open ? this.#server.open() : this.#post("/api/conversations", identity);
   }
 
   /**
    * @returns {Promise<{name: string, description: string}[]>} the bridge's tools that this caller may use
    */
   async tools() {
-    const { success, data } = await request("/api/apipilot/tools");
+    const { success, data } = await this.#request("/api/apipilot/tools");
     if (!success) throw new ApiError("unexpected");
     return data.tools;
   }
@@ -117,7 +95,7 @@ export class Api {
    * @returns {Promise<Conversation & {turns?: PastTurn[]}>}
    */
   conversation(id) {
-    return request(`/api/conversations/${encodeURIComponent(id)}`);
+    return this.#request(`/api/conversations/${encodeURIComponent(id)}`);
   }
 
   /**
@@ -125,7 +103,7 @@ export class Api {
    * @returns {Promise<{questions: string[], labels: Record<string, string>}>} what this caller may ask to begin with
    */
   async suggestions(id) {
-    const { suggestions, labels } = await request(`/api/conversations/${encodeURIComponent(id)}/suggestions`);
+    const { suggestions, labels } = await this.#request(`/api/conversations/${encodeURIComponent(id)}/suggestions`);
     return { questions: suggestions.map((/** @type {{text: string}} */ { text }) => text), labels };
   }
 
@@ -138,7 +116,7 @@ export class Api {
   async rate(id, turn, rating) {
     const path = `/api/conversations/${encodeURIComponent(id)}/turns/${turn}/rating`;
     const signal = AbortSignal.timeout(PATIENCE_MS);
-    await ask(path, { method: "PUT", headers: this.#headers(), body: JSON.stringify({ rating }), signal });
+    await this.#ask(path, { method: "PUT", headers: this.#headers(), body: JSON.stringify({ rating }), signal });
   }
 
   /**
@@ -161,7 +139,7 @@ export class Api {
   async reason(conversation, text, signal) {
     const headers = { ...this.#headers(), "X-Vocero-Conversation": conversation, Accept: "text/event-stream" };
     const options = { method: "POST", headers, body: JSON.stringify({ text }), signal };
-    const response = await ask("/api/reasoning", options);
+    const response = await this.#ask("/api/reasoning", options);
     if (!response.body) throw new ApiError("unexpected", { status: response.status });
     return response.body;
   }
@@ -173,11 +151,34 @@ export class Api {
    */
   async message(conversation, message) {
     const options = { method: "POST", headers: this.#headers(), body: JSON.stringify(message) };
-    await ask(`/api/conversations/${encodeURIComponent(conversation)}/messages`, options);
+    await this.#ask(`/api/conversations/${encodeURIComponent(conversation)}/messages`, options);
   }
 
   #headers() {
-    return { "Content-Type": "application/json", "X-CSRFToken": cookie(this.#csrfCookie) };
+    return { "Content-Type": "application/json", ...this.#server.headers() };
+  }
+
+  /**
+   * @param {string} path
+   * @param {RequestInit} options
+   * @returns {Promise<Response>}
+   */
+  #ask(path, options) {
+    const { credentials } = this.#server;
+    return ask(this.#server.url(path), { credentials, headers: this.#server.headers(), ...options });
+  }
+
+  /**
+   * @param {string} path
+   * @param {RequestInit} [options]
+   * @returns {Promise<any>} the JSON body
+   * @throws {ApiError}
+   */
+  async #request(path, options = {}) {
+    const response = await this.#ask(path, { signal: AbortSignal.timeout(PATIENCE_MS), ...options });
+    return response.json().catch(() => {
+      throw new ApiError("unexpected", { status: response.status });
+    });
   }
 
   /**
@@ -187,6 +188,6 @@ export class Api {
    * @returns {Promise<any>}
    */
   #post(path, body, options = {}) {
-    return request(path, { method: "POST", headers: this.#headers(), body: JSON.stringify(body), ...options });
+    return this.#request(path, { method: "POST", headers: this.#headers(), body: JSON.stringify(body), ...options });
   }
 }

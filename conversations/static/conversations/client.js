@@ -37,19 +37,29 @@ import { Writing } from "./writing.js";
 const TICK_MS = 500;
 
 /**
+ * What surrounds the client: how the server is reached, and who does a brain's command first.
+ * @typedef {object} Host
+ * @property {import("./types.js").Server} server
+ * @property {(asked: import("./view/actions.js").Asked) => boolean} perform whether it is done with that
+ */
+
+/**
  * Starts a call on the elements of the page.
  * @param {import("./view/dom.js").Page} page
  * @param {import("./types.js").Boot} boot
+ * @param {Host} host
  * @returns {{close: () => void}} `close` ends everything that was started: call, devices, timers, listeners
  */
-export function mount(page, boot) {
+export function mount(page, boot, { server, perform }) {
   const end = new AbortController();
   const { signal } = end;
   const client = find(page, "client", HTMLElement);
   const store = new Store();
   const orb = new Orb(find(page, "ring", HTMLCanvasElement), signal);
-  const api = new Api(boot.csrf_cookie);
-  const link = new Link(api, boot.realtime_path, (event) => store.dispatch(event), boot.reasoning);
+  const api = new Api(server);
+  /** @param {string} conversation */
+  const address = (conversation) => server.socket(boot.realtime_path, conversation);
+  const link = new Link(api, address, (event) => store.dispatch(event), boot.reasoning);
   const microphone = new Microphone(boot.worklets.capture, {
     onFrame(samples, level) {
       orb.level("in", level);
@@ -214,7 +224,9 @@ export function mount(page, boot) {
     }
   });
   store.watch((event) => {
-    if (event.type === "action.asked") actions.perform(event);
+    if (event.type !== "action.asked") return;
+    if (perform(event)) call.reportAction(event, "done");
+    else actions.perform(event);
   });
   const suggester = new Suggester(
     (conversation) => api.suggestions(conversation),

@@ -29,21 +29,10 @@ const after = (ms) => new Promise((resolve) => setTimeout(resolve, ms, null));
 /** @returns {"offline" | "lost"} as far as the browser knows */
 const whyLost = () => (navigator.onLine ? "lost" : "offline");
 
-/**
- * @param {string} path
- * @param {string} conversation
- */
-function socketUrl(path, conversation) {
-  const url = new URL(path, location.href);
-  url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
-  url.searchParams.set("conversation", conversation);
-  return url.href;
-}
-
 /** One conversation and one socket at a time; whatever an earlier attempt still brings is dropped. */
 export class Link {
   #api;
-  #path;
+  #address;
   #emit;
   #writes;
   #written = false;
@@ -65,14 +54,14 @@ export class Link {
 
   /**
    * @param {import("./api.js").Api} api
-   * @param {string} path of the socket
+   * @param {(conversation: string) => {url: string, protocols: string[]}} address of the socket
    * @param {(event: Happening) => void} emit
    * @param {boolean} [writes] whether questions can be asked without a speech service
    */
-  constructor(api, path, emit, writes = false) {
+  constructor(api, address, emit, writes = false) {
     this.#writes = writes;
     this.#api = api;
-    this.#path = path;
+    this.#address = address;
     this.#emit = emit;
   }
 
@@ -200,7 +189,7 @@ export class Link {
       this.#emit({ type: "trouble", code: "history", message: "", ref: error.ref, retryMs: null, about: "" });
     }
     this.#told = NOTHING_TOLD;
-    this.#socket = new Realtime(socketUrl(this.#path, id), {
+    this.#socket = new Realtime(this.#address(id), {
       onFrame: (frame) => this.#receive(mine, frame),
       onClose: (code) => this.#closed(mine, code),
     });

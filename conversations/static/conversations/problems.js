@@ -21,6 +21,7 @@ const PROBLEMS = {
   backend_unavailable: { text: "problem.backend_unavailable", deed: "retry" },
   csrf_failed: { text: "problem.forbidden", deed: "retry" },
   forbidden: { text: "problem.forbidden", deed: "retry" },
+  host_refused: { text: "problem.host_refused", deed: "retry" },
   unreachable: { text: "problem.unreachable", deed: "retry" },
   normal: { text: "closed.normal", deed: "begin" },
   expired: { text: "closed.expired", deed: "begin" },

@@ -18,12 +18,12 @@ export class Realtime {
   #backlog = { bytes: 0, at: 0 };
 
   /**
-   * @param {string} url
+   * @param {{url: string, protocols: string[]}} address
    * @param {Listener} listener
    */
-  constructor(url, { onFrame, onClose }) {
+  constructor({ url, protocols }, { onFrame, onClose }) {
     this.#onClose = onClose;
-    this.#socket = new WebSocket(url);
+    this.#socket = new WebSocket(url, protocols);
     this.#socket.onmessage = ({ data }) => {
       if (this.#open && typeof data === "string") onFrame(data);
     };

@@ -88,6 +88,9 @@ const ENGLISH = {
     gettext_noop("The login service gave an answer that cannot be used. If trying again does not help, tell the people who run it."),
   "problem.backend_unavailable": gettext_noop("The login service cannot be reached. Try again in a moment."),
   "problem.forbidden": gettext_noop("The server did not accept this browser. Allow cookies for this page, reload it and try again."),
+  "problem.host_refused": gettext_noop(
+    "This page could not sign you in to the assistant. Reload it, or tell the people who run it.",
+  ),
   "problem.unreachable": gettext_noop("Vocero cannot be reached. Check your connection."),
   "problem.unexpected": gettext_noop("Something went wrong at the server."),
 

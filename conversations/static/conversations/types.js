@@ -15,7 +15,18 @@
  * @property {boolean} reasoning whether typed questions are answered without a speech service
  * @property {string} csrf_cookie
  * @property {string} language of the page, `es`
+ * @property {string[]} [embed_origins] of the pages that may frame this one
  * @property {Record<string, string>} catalog sentences in the page's language by their English ones
+ */
+
+/**
+ * How the server is reached, and as whom.
+ * @typedef {object} Server
+ * @property {(path: string) => string} url
+ * @property {() => Record<string, string>} headers who asks
+ * @property {RequestCredentials} credentials
+ * @property {(path: string, conversation: string) => {url: string, protocols: string[]}} socket
+ * @property {(() => Promise<Conversation>) | null} open the conversation that somebody else opened for a guest
  */
 
 /**
