@@ -183,6 +183,10 @@ class Reader:
         value = self.text(name)
         return checked_origin(name, value) if value else ""
 
+    def origins(self, name: str) -> tuple[str, ...]:
+        """Origins, separated by commas."""
+        return tuple(checked_origin(name, origin) for origin in self.names(name))
+
     def database(self) -> dict[str, Any]:
         raw = self._env.str("DATABASE_URL", default="").strip() or "sqlite:///var/vocero.sqlite3"
         mend = "write postgres://user:password@host/name or sqlite:///file"
@@ -277,9 +281,7 @@ def read_django(environment: Mapping[str, str]) -> Django:
         secret_key=secret or "only-for-debug-on-your-own-machine-" + "0" * 32,
         debug=debug,
         allowed_hosts=read.names("ALLOWED_HOSTS", ("localhost", "127.0.0.1", "[::1]")),
-        csrf_trusted_origins=tuple(
-            checked_origin("CSRF_TRUSTED_ORIGINS", origin) for origin in read.names("CSRF_TRUSTED_ORIGINS")
-        ),
+        csrf_trusted_origins=read.origins("CSRF_TRUSTED_ORIGINS"),
         database=read.database(),
         redis_url=read.url("REDIS_URL", ("redis", "rediss", "unix")),
         log_level=read.one_of("LOG_LEVEL", LOG_LEVELS, "INFO"),
@@ -296,12 +298,8 @@ def _services(read: Reader) -> dict[str, Any]:
     """The services around, and who may come."""
     return {
         "public_url": read.origin("S2S_PUBLIC_URL"),
-        "allowed_origins": tuple(
-            checked_origin("S2S_ALLOWED_ORIGINS", o) for o in read.names("S2S_ALLOWED_ORIGINS")
-        ),
-        "embed_origins": tuple(
-            checked_origin("S2S_EMBED_ORIGINS", o) for o in read.names("S2S_EMBED_ORIGINS")
-        ),
+        "allowed_origins": read.origins("S2S_ALLOWED_ORIGINS"),
+        "embed_origins": read.origins("S2S_EMBED_ORIGINS"),
         "trusted_proxies": read.whole("S2S_TRUSTED_PROXIES", 0, 0, 16),
         "speech_url": read.url("S2S_SPEECH_URL", ("ws", "wss")),
         "speech_api_key": read.text("S2S_SPEECH_API_KEY"),
