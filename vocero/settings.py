@@ -6,7 +6,7 @@ from pathlib import Path
 
 from django.templatetags.static import static
 
-from vocero import env, policy
+from vocero import env, policy, reading
 from vocero.logs import logging_config
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -81,7 +81,7 @@ if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
         try:
             _file.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise env.refusal("DATABASE_URL", f"its folder cannot be made ({error.strerror})") from error
+            raise reading.refusal("DATABASE_URL", f"its folder cannot be made ({error.strerror})") from error
         DATABASES["default"]["NAME"] = str(_file)
     # Without IMMEDIATE most concurrent read-then-write transactions fail with "database is locked".
     DATABASES["default"]["OPTIONS"] = {

@@ -175,7 +175,7 @@ def settings_read(text: str) -> set[str]:
         call.args[0].value
         for call in asked
         if isinstance(call.func, ast.Attribute)
-        and ast.unparse(call.func.value) in ("read", "self._env")
+        and ast.unparse(call.func.value) == "read"
         and isinstance(call.args[0], ast.Constant)
         and isinstance(call.args[0].value, str)
     }
