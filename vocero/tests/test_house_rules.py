@@ -189,7 +189,7 @@ def test_a_telling_name_passes(stem):
 
 
 def test_settings_are_found_where_they_are_asked_for():
-    source = 'read.text("S2S_A")\nself._env.db_url("DATABASE_URL", default="")\nvalues.get("ENV_FILE")'
+    source = 'read.text("S2S_A")\nread.database("DATABASE_URL")\nvalues.get("ENV_FILE")'
     assert rules.settings_read(source) == {"S2S_A", "DATABASE_URL"}
     assert rules.settings_shown("# Prose=no\n#S2S_A=1\n# S2S_B=\nDEBUG=x=y\n") == {
         "S2S_A": "1",
