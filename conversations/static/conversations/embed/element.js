@@ -99,15 +99,14 @@ export class VoceroAssistant extends HTMLElement {
     this.#opens = true;
     const { html, styles, boot, language } = this.#panel;
     const loading = styles.map((path) => sheet(from(this.base, path)));
-    const template = document.createElement("template");
-    template.innerHTML = html;
-    for (const picture of template.content.querySelectorAll("img")) {
+    const parsed = new DOMParser().parseFromString(html, "text/html");
+    for (const picture of parsed.querySelectorAll("img")) {
       picture.src = from(this.base, picture.getAttribute("src") ?? "");
     }
     const client = document.createElement("div");
     client.id = client.className = "client";
-    Object.assign(client.dataset, { phase: "connecting", microphone: "off", fresh: "true" });
-    client.append(template.content);
+    Object.assign(client.dataset, { phase: "connecting", face: "connecting", microphone: "off", fresh: "true" });
+    client.append(...parsed.body.childNodes);
     client.hidden = true;
     this.#shadow.replaceChildren(...loading.map(([link]) => link), client);
     await Promise.all(loading.map(([, loaded]) => loaded));
