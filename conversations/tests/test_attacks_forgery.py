@@ -24,9 +24,11 @@ JSON = "application/json"
 # What stands for a path that is no plain route; one that is not here has to be added.
 PATTERNS = {
     "^(?:api|v1)/": "api/anything",
-    "^(?P<app_label>tools|conversations|auth)/$": "conversations/",
+    "^(?P<app_label>…)/$": "conversations/",
     "(?P<url>.*)$": "anything/",
 }
+# The admin names its applications in the order in which they were loaded.
+APPLICATIONS = re.compile(r"(?<=<app_label>)[\w|]+")
 PLACE = re.compile(r"<(?:\w+:)?(\w+)>")
 # Not 400: whoever judges the body of a forged request has let it in. One route looks at the body first.
 REFUSED = {401, 403, 404, 405, 413, 415}
@@ -36,7 +38,7 @@ BODY_FIRST = {"/api/apipilot/execute": {400}}
 def routes(patterns, before=""):
     """Every address of the project, with `<name>` where something has to be filled in."""
     for pattern in patterns:
-        here = str(pattern.pattern)
+        here = APPLICATIONS.sub("…", str(pattern.pattern))
         path = before + (PATTERNS[here] if set("^$") & set(here) else here)
         if isinstance(pattern, URLPattern):
             yield f"/{path}"
