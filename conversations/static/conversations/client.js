@@ -13,6 +13,7 @@ import { noticeOf } from "./notice.js";
 import { recall, remember } from "./preferences.js";
 import { Ratings } from "./ratings.js";
 import { WebSearch } from "./search.js";
+import { home } from "./server.js";
 import { Suggester } from "./suggester.js";
 import { say } from "./text.js";
 import { Toolbook } from "./toolbook.js";
@@ -44,13 +45,19 @@ const TICK_MS = 500;
  */
 
 /**
+ * @param {import("./types.js").Boot} boot
+ * @returns {Host}
+ */
+const ownPage = (boot) => ({ server: home(boot.csrf_cookie), perform: () => false });
+
+/**
  * Starts a call on the elements of the page.
  * @param {import("./view/dom.js").Page} page
  * @param {import("./types.js").Boot} boot
- * @param {Host} host
+ * @param {Host} [host] without it, the page of the server itself
  * @returns {{close: () => void}} `close` ends everything that was started: call, devices, timers, listeners
  */
-export function mount(page, boot, { server, perform }) {
+export function mount(page, boot, { server, perform } = ownPage(boot)) {
   const end = new AbortController();
   const { signal } = end;
   const client = find(page, "client", HTMLElement);

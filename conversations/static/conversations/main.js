@@ -2,10 +2,9 @@
 
 import { cleanAddress, readBoot } from "./boot.js";
 import { mount } from "./client.js";
-import { home } from "./server.js";
 import { speak } from "./text.js";
 
 const boot = readBoot();
 cleanAddress();
 speak(boot.catalog, boot.language);
-mount(document, boot, { server: home(boot.csrf_cookie), perform: () => false });
+mount(document, boot);
