@@ -135,7 +135,7 @@ def test_the_page_searches_the_web_and_shows_where_the_answer_comes_from(asking,
     log_shows(page, "seven euros ninety a kilo")
     chip = page.locator(".chip").first
     expect(chip).to_contain_text("Searching the web")
-    expect(page.locator(".answer .sources")).to_have_text("From: Price of salmon this week")
+    expect(page.locator(".answer .sources")).to_contain_text("From: Price of salmon this week")
     assert [entry.path for entry in asking.web.requests] == ["/search"]
     row = last_call(asking)
     assert (row["name"], row["status"]) == ("web_search", "completed")

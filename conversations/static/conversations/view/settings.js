@@ -96,6 +96,8 @@ export class SettingsView {
   #listen(page, choices, options) {
     const open = () => {
       this.#dialog.showModal();
+      // Not by `autofocus`, of which a frame on another site's page complains.
+      find(page, "settings-title", HTMLElement).focus({ preventScroll: true });
       choices.opened();
     };
     find(page, "settings-open", HTMLButtonElement).addEventListener("click", open, options);
