@@ -10,7 +10,7 @@ from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.templatetags.static import static
 from django.utils import translation
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_noop
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
@@ -18,6 +18,7 @@ from django.views.decorators.vary import vary_on_headers
 from conversations import views
 
 STYLES = ("tokens", "page", "stage", "lines", "talk", "sheet", "settings", "actions", "embed")
+_OPEN = gettext_noop("Talk to the assistant")
 # Who calls is said by the site around, never by the address.
 _NOBODY: dict[str, Any] = {
     "link": None,
@@ -51,10 +52,7 @@ def panel(request: HttpRequest) -> HttpResponse:
                 "direction": "rtl" if translation.get_language_bidi() else "ltr",
                 "html": render_to_string("conversations/client.html", {"boot": boot}, request),
                 "styles": [static(f"conversations/css/{name}.css") for name in STYLES],
-                "words": {
-                    "open": gettext("Talk to the assistant"),
-                    "failed": gettext("The assistant cannot be loaded. Try again."),
-                },
+                "words": {"open": gettext(_OPEN)},
                 "boot": boot,
             }
         )

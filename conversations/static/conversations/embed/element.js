@@ -11,7 +11,7 @@ import { speak } from "../text.js";
  * @property {"ltr" | "rtl"} direction
  * @property {string} html
  * @property {string[]} styles
- * @property {{open: string, failed: string}} words
+ * @property {{open: string}} words
  * @property {import("../types.js").Boot} boot
  */
 
