@@ -99,7 +99,7 @@ def marker_flushed_at_the_end(patch):
 
 def outbox_unbounded(patch):
     make = Outbox.__init__
-    patch.setattr(Outbox, "__init__", lambda self, _limit, *offer: make(self, HUGE, *offer))
+    patch.setattr(Outbox, "__init__", lambda self, _limit, *more, **named: make(self, HUGE, *more, **named))
 
 
 def waiting_unbounded(patch):
