@@ -95,6 +95,7 @@ async def test_a_stop_is_heeded_while_the_service_is_lost():
         await call.shown("vocero.speech.lost")
         call.send("response.cancel")
         await call.shown("vocero.tool.failed")
+        await line.quiet()
         assert slow.source.cancelled == ["get_metric_history"]
     assert [turn.outcome for turn in call.closed_turns()] == ["cancelled"]
 

@@ -41,6 +41,7 @@ async def test_tools_that_change_between_turns_are_declared_at_once_and_run():
         assert declared(line) == ["list_reports"]
         call.types("List the reports.")
         await call.shown("vocero.tool.completed")
+        await line.quiet()
         assert reference_data(last_output(line)) == {"reports": ["North"]}
         await call.shown("response.done")
     assert not call.shown_of("session.updated"), "the page did not ask for an update"
@@ -64,6 +65,7 @@ async def test_tools_that_change_in_a_turn_are_those_of_the_next():
         call.types(QUESTION)
         failed = await call.shown("vocero.tool.failed")
         assert (failed["code"], failed["name"]) == ("unknown_tool", "")
+        await line.quiet()
         assert json.loads(last_output(line))["error"]["code"] == "unknown_tool"
         await call.shown("response.done")
 

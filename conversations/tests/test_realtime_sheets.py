@@ -114,6 +114,7 @@ async def test_arguments_that_do_not_fit_open_no_sheet():
         failed = await call.shown("vocero.tool.failed")
         assert failed["code"] == "invalid_arguments"
         await call.shown("response.done")
+        await line.quiet()
         output = [e["item"] for e in line.sent_of("conversation.item.create")][-1]["output"]
         assert "request.cage" in output
         assert call.shown_of("ui-command") == []

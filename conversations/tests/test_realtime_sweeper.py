@@ -25,7 +25,7 @@ def sweeps(monkeypatch):
 
         return call
 
-    def sweep(_now):
+    def sweep(_now, _trusted):
         done.append(asyncio.get_running_loop().time())
         if done.failures:
             failure, *done.failures = done.failures

@@ -78,17 +78,18 @@ def chromium_flags(tmp_path_factory):
 
 
 def a_burst(samples):
-    """The first whole burst: what lies between two gaps."""
+    """The whole burst nearest its length. Each lies between two gaps; a busy machine's device stutters in some."""
     loud = [i for i, sample in enumerate(samples) if abs(sample) > 1500]
     edges = [(end, begin) for end, begin in pairwise(loud) if begin - end > RATE * GAP_MS // 2000]
-    assert len(edges) > 1, "no whole burst was captured"
-    return samples[edges[0][1] : edges[1][0] + 1]
+    bursts = [samples[begin : end + 1] for (_, begin), (end, _) in pairwise(edges)]
+    assert bursts, "no whole burst was captured"
+    return min(bursts, key=lambda burst: abs(len(burst) - RATE * BURST_MS // 1000))
 
 
 def test_a_tone_of_1_khz_arrives_as_1_khz_from_a_device_of_any_rate_case_154(page, server, line):
     opened(page, server)
     page.click("h1")
-    for rate, frames in zip(RATES, page.evaluate(CAPTURE, [RATES, 1.7]), strict=True):
+    for rate, frames in zip(RATES, page.evaluate(CAPTURE, [RATES, 3.5]), strict=True):
         pcm = b"".join(map(base64.b64decode, frames))
         samples = struct.unpack(f"<{len(pcm) // 2}h", pcm)
         burst = a_burst(samples)
@@ -192,7 +193,7 @@ def test_a_tab_that_nobody_sees_plays_on_without_a_gap_and_misses_no_word_case_1
     page.evaluate("hide(false)")
     expect_text(page, "#log .answer", "Oxygen in cage four is eight point two.")
     expect_phase(page, "ready")
-    assert page.evaluate("loudness()") < 0.01
+    page.wait_for_function("() => loudness() < 0.01")
     assert not line.of("conversation.item.truncate")
     assert len(line.sockets) == 1
 
