@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from conversations.core import events as e
-from conversations.core.effects import Effect, Keep, Retrieve, SendItem, Show, Tell
+from conversations.core.effects import Commit, Effect, Keep, Retrieve, SendItem, Show, Tell
 from conversations.core.floor import Floor
 from conversations.core.output import NOT_FOUND
 from conversations.core.records import TurnTexts
 from conversations.core.turns import Turn
-from conversations.core.utterances import Utterance
+from conversations.core.utterances import Push, Utterance
 
 RETRIEVALS = 32
 
@@ -36,10 +36,16 @@ class CallerSide:
 
     def committed(self, event: e.Committed, now: float) -> list[Effect]:
         """Where the service does not listen for speech, the commit is all that it tells of an utterance."""
-        effects: list[Effect] = []
-        if not self._floor.utterances.is_uncommitted(event.item_id):
-            effects = self._begin_utterance(event.item_id, now)
-        self._floor.utterances.committed(event.item_id, now)
+        effects, utterances = list[Effect](), self._floor.utterances
+        push, utterances.push = utterances.push, None
+        if not utterances.is_uncommitted(event.item_id):
+            if push is not None and push.turn is not None:
+                utterances.began(event.item_id, now).turn = push.turn
+            else:
+                effects = self._begin_utterance(event.item_id, now)
+        utterances.committed(event.item_id, now)
+        if push is not None and push.wished is not None:
+            effects.extend(self.create_asked(e.CreateAsked(push.wished), now))
         return [self._floor.output.committed(event), *effects]
 
     def heard(self, event: e.Heard, now: float) -> list[Effect]:
@@ -111,15 +117,25 @@ class CallerSide:
         texts = TurnTexts(turn.turn_id, caller_text=turn.caller_text)
         return [*effects, *opened, Keep(texts), SendItem(item, shown=True)]
 
+    def commit_asked(self, _event: e.CommitAsked, _now: float) -> list[Effect]:
+        """The service tells of it only after what the client asks for next."""
+        self._floor.utterances.push = Push()
+        return [Commit()]
+
     def create_asked(self, event: e.CreateAsked, now: float) -> list[Effect]:
         floor, effects = self._floor, list[Effect]()
-        turn = floor.turn
+        turn, push = floor.turn, floor.utterances.push
         spoken = floor.utterances.open
+        if push is not None and turn is not None and (turn.batch or floor.responses.expecting):
+            push.wished = event.options
+            return []
         if floor.tools.taps.awaited and spoken is not None:
             spoken.wished = event.options
             return []
         if turn is None:
-            turn, effects = floor.open("voice" if spoken else "text", now)
+            turn, effects = floor.open("voice" if spoken or push else "text", now)
+        if push is not None:
+            push.turn = turn
         if turn.batch:
             turn.wished = event.options
             return [*effects, *floor.advance()]

@@ -50,6 +50,11 @@ class Truncate:
 
 
 @dataclass(frozen=True, slots=True)
+class Commit:
+    """What the caller has said so far is to be an item."""
+
+
+@dataclass(frozen=True, slots=True)
 class Retrieve:
     """Ask for an item again; `event_id` marks the service's complaint, if it has one."""
 
@@ -172,6 +177,7 @@ Effect = (
     | CreateResponse
     | CancelResponse
     | Truncate
+    | Commit
     | Retrieve
     | Show
     | DropSound

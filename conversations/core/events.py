@@ -201,6 +201,11 @@ class BrowserOutput:
 
 
 @dataclass(frozen=True, slots=True)
+class CommitAsked:
+    """The browser says by itself that the caller has finished speaking."""
+
+
+@dataclass(frozen=True, slots=True)
 class CreateAsked:
     """The browser asks for a response, with the options it may set."""
 
@@ -370,6 +375,7 @@ Event = (
     | Passing
     | Typed
     | BrowserOutput
+    | CommitAsked
     | CreateAsked
     | CancelAsked
     | TruncateAsked

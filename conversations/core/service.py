@@ -15,6 +15,7 @@ from conversations.core.turns import Turn
 
 CODE_LIMIT = 40
 TURN_DETECTED = "turn_detected"
+NOTHING_SAID = "input_audio_buffer_commit_empty"
 RESPONSES_A_TURN = 32
 
 
@@ -116,6 +117,8 @@ class ServiceSide:
 
     def service_error(self, event: e.ServiceError, now: float) -> list[Effect]:
         failed, effects = self._floor.responses.refused(event.event_id, event.code)
+        if event.code == NOTHING_SAID:
+            self._floor.utterances.push = None
         if event.code in BENIGN or (not failed and self._floor.hearing.refused(event.event_id)):
             return effects
         if failed and self._floor.turn is not None:

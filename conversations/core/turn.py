@@ -49,6 +49,7 @@ class Machine:
             e.Passing: lambda event, _now: [Show(event.frame)],
             e.Typed: caller.typed,
             e.BrowserOutput: caller.browser_output,
+            e.CommitAsked: caller.commit_asked,
             e.CreateAsked: caller.create_asked,
             e.CancelAsked: caller.cancel_asked,
             e.TruncateAsked: caller.truncate_asked,

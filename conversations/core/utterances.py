@@ -34,6 +34,17 @@ class Utterance:
     wished: Mapping[str, Any] | None = None
 
 
+@dataclass(slots=True)
+class Push:
+    """A commit by hand that the service has not told of: whose question it is, once an answer is asked for.
+
+    While another answer is due `wished` are the options of the one that waits for it.
+    """
+
+    turn: Turn | None = None
+    wished: Mapping[str, Any] | None = None
+
+
 class Utterances:
     """The caller's latest utterance, and those before it whose transcripts may still come.
 
@@ -44,6 +55,7 @@ class Utterances:
         self._known: Recent[Utterance] = Recent(REMEMBERED)
         self._latest: Utterance | None = None
         self.announced = False
+        self.push: Push | None = None
 
     @property
     def open(self) -> Utterance | None:

@@ -308,7 +308,7 @@ def _whole_number(value: Any) -> int:
 
 _READERS: Mapping[str, Callable[[dict[str, Any]], Asked]] = {
     "input_audio_buffer.append": _append_again,
-    "input_audio_buffer.commit": _bare,
+    "input_audio_buffer.commit": lambda _event: e.CommitAsked(),
     "input_audio_buffer.clear": _bare,
     "conversation.item.truncate": _truncate,
     "conversation.item.retrieve": lambda event: e.RetrieveAsked(_text(event["item_id"])),

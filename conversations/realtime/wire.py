@@ -112,6 +112,8 @@ def encode(effect: fx.Effect, event_id: str, plain_instructions: str | None = No
                 "content_index": content_index,
                 "audio_end_ms": audio_end_ms,
             }
+        case fx.Commit():
+            event = {"type": "input_audio_buffer.commit"}
         case fx.Retrieve(item_id, own_id):
             event, event_id = {"type": "conversation.item.retrieve", "item_id": item_id}, own_id
         case _:

@@ -92,6 +92,8 @@ class FakeService:
                     return [self._complains("response_cancel_not_active")]
                 ended = self.ends("cancelled", straggler)
                 return ended if self._confirms else []
+            case fx.Commit():
+                return ga.committed(self._numbers.next("pushed"), "And cage six?")
             case fx.Retrieve(_, event_id):
                 return [self._complains("item_retrieve_invalid_item_id", event_id)]
             case fx.Truncate():

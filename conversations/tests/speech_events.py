@@ -86,6 +86,24 @@ def item_events(item, previous=None):
     return [{"type": "conversation.item.added", **fields}, {"type": "conversation.item.done", **fields}]
 
 
+def committed(item_id, text):
+    """What the caller said becomes an item, and is understood."""
+    item = {"id": item_id, "type": "message", "role": "user", "status": "completed"}
+    content = [{"type": "input_audio", "transcript": None}]
+    kind = "conversation.item.input_audio_transcription.completed"
+    return [
+        {"type": "input_audio_buffer.committed", "item_id": item_id, "previous_item_id": None},
+        *item_events({**item, "content": content}),
+        {
+            "type": kind,
+            "item_id": item_id,
+            "content_index": 0,
+            "transcript": text,
+            "usage": {"type": "duration", "seconds": 1},
+        },
+    ]
+
+
 def spoken(response_id, item_id, says, modality="audio"):
     """The events of one message, between its response's beginning and its end."""
     place = {"response_id": response_id, "item_id": item_id, "output_index": 0}

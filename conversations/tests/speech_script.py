@@ -14,13 +14,17 @@ from conversations.tests.speech_events import Numbers, Says
 
 
 class Script:
-    """What the service does. Each flag is a habit of some service; each `response.create` takes one reply."""
+    """What the service does. Each flag is a habit of some service; each `response.create` takes one reply.
+
+    Each `input_audio_buffer.commit` takes one text of `spoken`, as what the caller has said.
+    """
 
     patience = 20.0
     dialect = "ga"
 
     def __init__(self, *replies):
         self.replies = deque(replies)
+        self.spoken = deque()
         self.numbers = Numbers()
         self.lines = []
         self.refusals = 0
@@ -136,6 +140,16 @@ class Line:
         for item in items:
             self.say(*ga.item_events(item))
 
+    def commit(self, _event):
+        if not self.script.spoken:
+            return
+        text = self.script.spoken.popleft()
+        if text:
+            self.say(*ga.committed(self.script.numbers.next("spoken"), text))
+        else:
+            error = {"type": "invalid_request_error", "code": "input_audio_buffer_commit_empty"}
+            self.say({"type": "error", "error": {**error, "message": "No."}})
+
     def create_response(self, event):
         reply = self.script.reply(self)
         if reply is None:
@@ -158,6 +172,7 @@ class Line:
 REACTIONS = {
     "session.update": Line.update,
     "conversation.item.create": Line.create_item,
+    "input_audio_buffer.commit": Line.commit,
     "response.create": Line.create_response,
     "response.cancel": Line.cancel,
 }

@@ -214,7 +214,7 @@ class LiveCall(RuleBasedStateMachine):
             self.play.wait(max(step, 0.001))
 
     @rule(
-        what=st.sampled_from(["ask", "look", "complain", "stop", "lose"]),
+        what=st.sampled_from(["ask", "push", "look", "complain", "stop", "lose"]),
         code=st.sampled_from(["server_error", "response_cancel_not_active", ACTIVE]),
         item=st.integers(1, 6),
         late=LATE,
@@ -222,6 +222,8 @@ class LiveCall(RuleBasedStateMachine):
     def something_else_happens(self, what, code, item, late):
         if what == "ask":
             self.play.happens(e.CreateAsked())
+        elif what == "push":
+            self.play.happens(e.CommitAsked(), e.CreateAsked())
         elif what == "look":
             self.play.happens(e.RetrieveAsked(f"item_{item}"))
         elif what == "complain":

@@ -123,3 +123,24 @@ async def test_the_conversation_goes_on_after_the_library_interrupts_by_itself(c
     assert len(client.line.sent_of("response.cancel")) == 1
     (turn,) = await eventually(lambda: rows(Turn, caller_text="Are you there?", outcome="done"))
     assert turn.heard_text == "I am listening."
+
+
+@pytest.mark.parametrize("client", [openai_client], indirect=True)
+async def test_push_to_talk_as_openai_shows_it_has_one_answer_to_each_push(client):
+    client.speech.spoken += ["How are my cages?", "And the feed?"]
+    client.speech.replies += [Calls.one("get_my_briefing", {}), Says("All is well."), Says("It is enough.")]
+    for number, answer in enumerate(["All is well.", "It is enough."], start=1):
+        await client.peer.do("speak", ms=200)
+        await client.peer.do("push")
+        await client.peer.until(lambda said=answer: said in assistant(client.peer))
+        await eventually(lambda seen=number: turns_done(seen))
+    assert client.line.sent_of("response.cancel") == []
+    turns = await rows(Turn)
+    assert [(turn.origin, turn.caller_text, turn.outcome) for turn in turns] == [
+        ("voice", "How are my cages?", "done"),
+        ("voice", "And the feed?", "done"),
+    ]
+
+
+async def turns_done(count):
+    return len(await rows(Turn, outcome="done")) >= count

@@ -1,6 +1,6 @@
 """A stock client: the openai package as it is, in a spoken conversation, with a function of the page.
 
-`python openai_voice.py URL SECRET`: commands (`say`, `speak`, `interrupt`) come on stdin, what happens goes
+`python openai_voice.py URL SECRET`: commands (`say`, `speak`, `push`, `interrupt`) come on stdin, what happens goes
 to stdout, a line of JSON each.
 """
 
@@ -80,6 +80,9 @@ async def obey(connection, playback):
             case "speak":
                 sound = base64.b64encode(TWENTY_MS * (command["ms"] // 20)).decode()
                 await connection.input_audio_buffer.append(audio=sound)
+            case "push":
+                await connection.input_audio_buffer.commit()
+                await connection.response.create()
             case "interrupt":
                 await connection.response.cancel()
                 await connection.conversation.item.truncate(
