@@ -25,6 +25,7 @@ def enter(conversation_id: str, key: str) -> bool:
     in_call = Q(lease_expires_at__gt=now) & Exists(spoken.exclude(origin=Turn.Origin.HTTP))
     free = Q(turn_lease_expires_at=None) | Q(turn_lease_expires_at__lte=now)
     with transaction.atomic():
+        _hold(conversation_id)
         entered = (
             _open(conversation_id)
             .filter(free, ~in_call, expires_at__gt=now)
@@ -40,16 +41,32 @@ def enter(conversation_id: str, key: str) -> bool:
     return bool(entered)
 
 
-def keep(conversation_id: str, key: str) -> bool:
-    """Renews the turn's lease; False where the conversation is not open any more."""
+def keep(conversation_id: str, key: str) -> str:
+    """Renews the turn's lease; else why it is to end: `cancelled` where the caller has gone on."""
     now = timezone.now()
-    held = _open(conversation_id).filter(turn_key=key)
-    return bool(held.update(turn_lease_expires_at=now + LEASE, last_seen_at=now))
+    held = _open(conversation_id)
+    if held.filter(turn_key=key).update(turn_lease_expires_at=now + LEASE, last_seen_at=now):
+        return ""
+    return "cancelled" if held.exists() else "conversation_closed"
+
+
+def make_room(conversation_id: str) -> bool:
+    """A turn of the live call is in the record: one over HTTP, in whatever process, is to end.
+
+    It has its lease until it has ended. False where there is none.
+    """
+    with transaction.atomic():
+        _hold(conversation_id)
+        running = _open(conversation_id).filter(turn_lease_expires_at__gt=timezone.now())
+        found = running.exclude(turn_key="").update(turn_key="")
+        if found:
+            transaction.on_commit(partial(nudging.nudge, conversation_id))
+    return bool(found)
 
 
 def leave(conversation_id: str, key: str) -> None:
-    """The turn is over; the next may enter."""
-    held = Conversation.objects.filter(pk=conversation_id, turn_key=key)
+    """The turn is over; the next may enter. Without a key it was one that made room."""
+    held = Conversation.objects.filter(pk=conversation_id, turn_key__in=[key, ""])
     if held.update(turn_key="", turn_lease_expires_at=None):
         WaitingMessage.objects.filter(conversation_id=conversation_id).delete()
 
@@ -75,6 +92,11 @@ def take(conversation_id: str) -> list[Mapping[str, Any]]:
         waiting = list(WaitingMessage.objects.filter(conversation_id=conversation_id).order_by("pk"))
         WaitingMessage.objects.filter(pk__in=[one.pk for one in waiting]).delete()
     return [one.body for one in waiting]
+
+
+def _hold(conversation_id: str) -> None:
+    """Whoever comes at the same moment waits: each then sees what the other wrote."""
+    list(Conversation.objects.select_for_update(no_key=True).filter(pk=conversation_id).values_list("pk"))
 
 
 def _open(conversation_id: str) -> QuerySet[Conversation]:

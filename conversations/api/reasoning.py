@@ -27,7 +27,13 @@ from conversations.models import Conversation
 router = Router(tags=["reasoning"])
 
 CONVERSATION = "X-Vocero-Conversation"
-FAILURES = {"timeout": 504, "internal": 500, "unauthorized": 401, "conversation_closed": 409}
+FAILURES = {
+    "timeout": 504,
+    "internal": 500,
+    "unauthorized": 401,
+    "conversation_closed": 409,
+    "cancelled": 409,
+}
 
 
 @router.post(

@@ -14,7 +14,7 @@ from typing import Any
 import structlog
 from channels.db import database_sync_to_async
 
-from conversations import turnstile
+from conversations import journal, turnstile
 from conversations.bootstrap import DATABASE_AWAY, Plan
 from conversations.brains import apart, host
 from conversations.brains.answering import Ask
@@ -102,8 +102,8 @@ class HttpTurn:
 
     async def _beat(self) -> None:
         try:
-            if not await database_sync_to_async(turnstile.keep)(self._id, self._key):
-                self.answering.stop("conversation_closed")
+            if why := await database_sync_to_async(turnstile.keep)(self._id, self._key):
+                self.answering.stop(why)
             for body in await database_sync_to_async(turnstile.take)(self._id):
                 self.receive(body)
         except DATABASE_AWAY as error:
@@ -141,6 +141,16 @@ async def send(conversation_id: str, body: Mapping[str, Any]) -> str:
         return "" if here.receive(body) else "full"
     refused: str = await database_sync_to_async(turnstile.send)(conversation_id, body)
     return refused
+
+
+async def make_room(conversation_id: str) -> None:
+    """The caller has gone on in the live call: the turn over HTTP that runs, in whatever process, ends."""
+    try:
+        # Of two that begin at once, this one is refused or that one ends: each sees the other's row.
+        if await journal.get_journal().flush():
+            await database_sync_to_async(turnstile.make_room)(conversation_id)
+    except DATABASE_AWAY as error:
+        log.warning("turn.no_room", conversation=conversation_id, error=type(error).__name__)
 
 
 def readable(body: Mapping[str, Any]) -> ClientMessage | ConfirmAnswered | None:

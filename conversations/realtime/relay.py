@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from datetime import UTC, datetime
 from functools import partial
-from typing import Protocol
+from typing import Any, Protocol
 
 import structlog
 from channels.db import database_sync_to_async
@@ -16,11 +16,11 @@ from django.conf import settings
 
 from conversations import journal, lifecycle, profile, toolbox
 from conversations.bootstrap import DATABASE_AWAY, Plan, load_plan
-from conversations.brains import beside, elsewhere, voice
+from conversations.brains import beside, elsewhere, over_http, voice
 from conversations.brains.beside import Beside
 from conversations.core.floor import SLOW_TOOL
 from conversations.core.policy import Limits
-from conversations.core.records import Record
+from conversations.core.records import Record, TurnOpened
 from conversations.core.transcript import Said
 from conversations.labels import labels_in
 from conversations.realtime import endings, nudges, prompt, words
@@ -340,6 +340,11 @@ class Relay:
             found = await toolbox.offer(plan, source, again)
             return found if self._beside is None else await self._beside.joined(found)
 
+        def keep(record: Record) -> None:
+            write.write(record, share)
+            if isinstance(record, TurnOpened) and not record.aside:
+                _in_background(over_http.make_room(plan.conversation_id))
+
         def unauthorized() -> None:
             # The service's own credential is nobody's login, and a bad one ends no conversation.
             if plan.caller is not None:
@@ -349,7 +354,7 @@ class Relay:
             send=self._send,
             dial=call_service,
             discover=offered,
-            write=lambda record: write.write(record, share),
+            write=keep,
             commit=commit,
             now=time.time,
             new_id=new_id,
@@ -363,9 +368,7 @@ class Relay:
 
     def _close_conversation(self, conversation_id: str, reason: str) -> None:
         """Closes the row in a task of its own; the heartbeat then ends the call."""
-        task = asyncio.create_task(self._close_and_look(conversation_id, reason))
-        _closing.add(task)
-        task.add_done_callback(_closing.discard)
+        _in_background(self._close_and_look(conversation_id, reason))
 
     async def _close_and_look(self, conversation_id: str, reason: str) -> None:
         try:
@@ -379,4 +382,11 @@ class Relay:
             await self._seat.send(frame)
 
 
-_closing: set[asyncio.Task[None]] = set()
+_background: set[asyncio.Task[None]] = set()
+
+
+def _in_background(work: Coroutine[Any, Any, None]) -> None:
+    """What outlives the call, if need be."""
+    task = asyncio.create_task(work)
+    _background.add(task)
+    task.add_done_callback(_background.discard)

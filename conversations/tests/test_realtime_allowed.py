@@ -76,12 +76,9 @@ def test_audio_with_more_than_audio_is_written_anew(frame):
     assert asked.is_audio
 
 
-def test_what_empties_the_buffer_goes_on_bare():
+def test_what_empties_the_buffer_goes_on_bare_and_the_core_is_told_of_a_commit():
     kind = "input_audio_buffer.clear"
     assert json.loads(read(type=kind, event_id="e", extra={"a": 1}).frame) == {"type": kind}
-
-
-def test_a_commit_is_something_that_the_core_knows():
     assert read(type="input_audio_buffer.commit", event_id="e", extra={"a": 1}) == e.CommitAsked()
 
 

@@ -105,7 +105,7 @@ async def test_fifty_calls_leave_no_task_no_timer_no_socket_and_no_lease(server,
     assert timers <= before[1] + 2
     assert sockets() <= sockets_before + 2
     assert consumers._live == set()
-    assert relay._closing == set()
+    assert relay._background == set()
     assert server.ask(calls._here) == {}
     assert server.ask(lambda: get_channel_layer().groups) == {}
     assert await held() == 0

@@ -14,9 +14,12 @@ from conversations.tests.serving import (
     process,
     uvicorn_command,
 )
+from conversations.tests.speech_events import Says
 from conversations.tests.stored import rows
 from conversations.tests.talking import Person, eventually
 from vocero.services import Reasoning
+
+pytest_plugins = ("conversations.tests.deployment",)
 
 BRAIN = "conversations.tests.slow_brain.SlowBrain"
 QUICK = "conversations.tests.quick_asgi:application"
@@ -91,3 +94,41 @@ async def test_a_turn_in_another_process_is_one_at_a_time_gets_messages_and_ends
             assert asking.last["code"] == "conversation_closed"
     assert await rows(WaitingMessage) == []
     assert {turn.outcome for turn in await rows(Turn)} == {"done", "failed"}
+
+
+@pytest.mark.parametrize("speaks", [True, False])
+async def test_a_caller_who_goes_on_in_the_live_call_ends_the_turn_in_another_process(
+    transactional_db, configure, speech, speaks
+):
+    configure(reasoning=Reasoning(brain=BRAIN), speech_url=speech.url)
+    port = free_port()
+    with process(uvicorn(port), environment(S2S_BRAIN=BRAIN)):
+        async with in_thread() as other:
+            there, here = Person(Address(port)), Person(other.address)
+            await there.bootstrap()
+            here.conversation, here.cookie = there.conversation, there.cookie
+            async with here.talks() as talk, asks(there, "work") as asking:
+                await talk.ready()
+                await asking.shown("vocero.tool.started")
+                await goes_on(talk, speech, speaks)
+                await talk.shown("response.done")
+                await asking.over()
+            assert (asking.last["type"], asking.last["code"]) == ("turn.failed", "cancelled")
+            async with asks(there, "hello") as again:
+                await again.over()
+            assert again.last["text"] == "Hello."
+    assert [call.code for call in await rows(ToolCall)] == ["cancelled"]
+    turns = [(turn.origin, turn.outcome) for turn in sorted(await rows(Turn), key=lambda turn: turn.index)]
+    assert sorted(turns[:2]) == sorted([("http", "cancelled"), ("voice" if speaks else "text", "done")])
+    assert turns[2:] == [("http", "done")]
+
+
+async def goes_on(talk, speech, speaks):
+    """Aloud, or in writing."""
+    speech.replies.append(Says("Never mind."))
+    if speaks:
+        speech.spoken.append("Stop.")
+        await talk.send("input_audio_buffer.commit")
+        await talk.send("response.create")
+    else:
+        await talk.types("Stop.")

@@ -33,14 +33,26 @@ def test_only_one_of_two_gets_in_and_the_next_after_it_has_left(conversation):
 def test_a_turn_keeps_its_lease_and_the_conversation_awake_until_it_is_closed(conversation):
     enter(conversation)
     changed(conversation, turn_lease_expires_at=ago(seconds=1), last_seen_at=ago(seconds=100))
-    assert turnstile.keep(str(conversation.pk), "one")
+    assert turnstile.keep(str(conversation.pk), "one") == ""
     kept = Conversation.objects.get()
     assert kept.turn_lease_expires_at > timezone.now() + timedelta(seconds=10)
     assert kept.last_seen_at > ago(seconds=10)
-    assert not turnstile.keep(str(conversation.pk), "two")
+    assert turnstile.keep(str(conversation.pk), "two") == "cancelled"
     lifecycle.close(str(conversation.pk), "operator")
-    assert not turnstile.keep(str(conversation.pk), "one")
+    assert turnstile.keep(str(conversation.pk), "one") == "conversation_closed"
     assert not enter(conversation, "three")
+
+
+def test_a_turn_that_makes_room_is_told_to_end_and_the_next_enters_once_it_has(conversation):
+    assert not turnstile.make_room(str(conversation.pk))
+    enter(conversation, "one")
+    assert turnstile.make_room(str(conversation.pk))
+    assert turnstile.keep(str(conversation.pk), "one") == "cancelled"
+    assert not enter(conversation, "two")
+    turnstile.leave(str(conversation.pk), "one")
+    assert enter(conversation, "two")
+    turnstile.leave(str(conversation.pk), "one")
+    assert turnstile.keep(str(conversation.pk), "two") == ""
 
 
 def test_messages_wait_for_a_turn_that_runs_in_their_order_once_and_bounded(conversation):

@@ -78,7 +78,7 @@ def chromium_flags(tmp_path_factory):
 
 
 def a_burst(samples):
-    """The whole burst nearest its length. Each lies between two gaps; a busy machine's device stutters in some."""
+    """The whole burst nearest its length: each lies between two gaps; a busy device stutters in some."""
     loud = [i for i, sample in enumerate(samples) if abs(sample) > 1500]
     edges = [(end, begin) for end, begin in pairwise(loud) if begin - end > RATE * GAP_MS // 2000]
     bursts = [samples[begin : end + 1] for (_, begin), (end, _) in pairwise(edges)]

@@ -1,7 +1,7 @@
 """A stock client: the openai package as it is, in a spoken conversation, with a function of the page.
 
-`python openai_voice.py URL SECRET`: commands (`say`, `speak`, `push`, `interrupt`) come on stdin, what happens goes
-to stdout, a line of JSON each.
+`python openai_voice.py URL SECRET`: commands (`say`, `speak`, `push`, `interrupt`) come on stdin, what
+happens goes to stdout, a line of JSON each.
 """
 
 import asyncio
