@@ -130,6 +130,10 @@ class Output:
             gate.mute()
         if isinstance(event, ResponseStarted):
             return NOTHING if gate.stale or gate.ended else Passed((Show(event.frame),))
+        if event.item_id and self._response_of.get(event.item_id) not in (None, event.response_id):
+            # The item is another answer's, too: whole, it holds more than passes here.
+            gate.cut = True
+        self._response_of.put(event.item_id, event.response_id)
         match event:
             case TextDelta():
                 passed = gate.text(event)
@@ -139,7 +143,6 @@ class Output:
                 passed = gate.audio(event)
             case Structure():
                 passed = self._structure(gate, event)
-        self._response_of.put(event.item_id, event.response_id)
         return self._timed(event.response_id, gate, passed)
 
     def flow(self, event: AudioDelta | TextDelta, turn: Turn) -> Effect | None:

@@ -140,6 +140,21 @@ def test_the_sound_of_a_marker_is_not_in_the_item_either(play):
     assert_no_marker_seen(play)
 
 
+def test_nor_in_that_of_a_later_answer_which_the_service_gives_the_same_id(play):
+    play.writes(R, "One moment. ", marker(), item_id="again")
+    play.ends_response(R)
+    play.tool_ends()
+    play.begins_response("next")
+    play.writes("next", "Eight.", item_id="again")
+    item = ga.message("again", "Eight.")
+    item["content"][0]["audio"] = "U0VDUkVU"
+    play.service({"type": "conversation.item.retrieved", "item": item})
+    assert play.seen[-1]["item"]["content"] == [{"type": "output_audio", "transcript": "Eight."}]
+    play.ends_response("next", output=[item])
+    assert "U0VDUkVU" not in json.dumps(play.seen)
+    assert play.words == "One moment. Eight."
+
+
 def test_an_end_of_a_response_with_odd_fields_ends_its_turn_all_the_same(play):
     play.writes(R, "Yes.")
     odd = {"id": R, "status": "completed", "output": [None, 7, "x"], "status_details": "x", "usage": [1]}

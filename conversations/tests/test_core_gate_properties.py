@@ -1,5 +1,7 @@
 """Any text in any pieces, with audio anywhere between: what passes is the same."""
 
+import json
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,6 +14,7 @@ from conversations.tests.core_play import (
     PROFILE,
     Play,
     R,
+    assert_no_marker_seen,
     marker,
 )
 from conversations.tests.core_texts import chunked
@@ -121,3 +124,35 @@ def assert_whole_texts_equal_deltas(play):
             output = [item for item in frame["response"]["output"] if item["content"]]
             told = {item["id"]: item["content"][0]["transcript"] for item in output}
             assert told.items() <= deltas.items()
+
+
+SOUND = {"audio": "U0VDUkVU"}
+
+
+@PROFILE
+@given(
+    st.lists(st.tuples(st.sampled_from("ab"), chunked(MARKED | ANSWERS)), min_size=2, max_size=4), st.data()
+)
+def test_an_item_that_several_answers_consist_of_shows_no_more_than_passed(parts, data):
+    """A service may use an id again; whole items hold the sound of everything, markers included."""
+    play, marked = Play(), set()
+    for number, (item_id, (text, pieces)) in enumerate(parts):
+        play.types("Hello.")
+        play.begins_response(f"r{number}")
+        play.look_away()
+        for piece in pieces:
+            play.writes(f"r{number}", piece, item_id=item_id)
+            play.sounds(f"r{number}", 20, item_id=item_id)
+        marked |= {item_id} if "<<<VOCERO" in text else set()
+        whole = ga.message(item_id, data.draw(st.sampled_from([text, "Yes. ", marker()])))
+        for part in whole["content"]:
+            part.update(SOUND)
+        place = {"response_id": f"r{number}", "output_index": 0}
+        play.service({"type": "response.output_item.done", **place, "item": whole}, *ga.item_events(whole))
+        play.service({"type": "conversation.item.retrieved", "item": whole})
+        play.ends_response(f"r{number}", output=[whole])
+        if item_id in marked:
+            assert SOUND["audio"] not in json.dumps(play.seen)
+        assert_no_marker_seen(play)
+        for call_id in list(play.running):
+            play.tool_ends(call_id=call_id)
