@@ -38,6 +38,16 @@ DENIED = re.compile(
     r"|\b(?:expired|invalid|revoked) (?:access )?(?:token|session)\b|\b(?:sign|log) in again\b",
     re.IGNORECASE,
 )
+# Likewise of what this caller may not have; "not allowed" alone is said of arguments, too.
+FORBIDDEN = re.compile(
+    r"\bforbidden\b|\b(?:access|permission) (?:is |was )?(?:denied|refused)\b|\bnot authori[sz]ed to\b"
+    r"|\b(?:no|not have|n[’']t have|lacks?|insufficient)(?: the| any)? (?:permissions?|rights|privileges?)\b"
+    r"|\b(?:no|not have|n[’']t have) access(?= to\b|\W*$)"
+    r"|\b(?:you|caller|user)(?: are| is)? (?:may |can|must )?not (?:allowed|permitted|authori[sz]ed|entitled"
+    r"|see|view|read|access)\b"
+    r"|\b(?:acceso|permiso) denegado\b|\bno (?:tiene|tienes) (?:acceso|permisos?)\b|\bno autorizado\b",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +142,9 @@ async def _call(
     async with asyncio.timeout(context.timeout):
         result = await entry.source.call(entry.tool.name, values, context)
     if result.is_error:
-        raise ToolFailure("tool_error", _words(result.data) or sentences.for_model("tool_error"))
+        words = _words(result.data)
+        code = "forbidden" if FORBIDDEN.search(words[:MAX_MESSAGE]) else "tool_error"
+        raise ToolFailure(code, words or sentences.for_model(code))
     if results.is_large(result.data):
         return await asyncio.to_thread(_rendered, entry, result, context, room)
     return _rendered(entry, result, context, room)

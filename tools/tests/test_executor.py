@@ -184,9 +184,44 @@ async def test_a_sign_in_refused_in_words_is_an_error_of_the_tool_and_noted_case
     assert outcome.denied
 
 
+FORBIDDEN = [
+    "You have no access to the north center, because it is not assigned to you.",
+    "Access denied.",
+    "You are not authorized to view this report.",
+    "Error: the user is not allowed to read cage 4",
+    "You may not see cage 4.",
+    "The caller does not have the permission for this.",
+    {"error": {"code": "FORBIDDEN", "detail": "Center 4."}},
+    "No tienes acceso a esta jaula.",
+]
+
+
+@pytest.mark.parametrize("words", FORBIDDEN)
+async def test_a_refusal_in_words_is_one_and_the_model_reads_them(source, words):
+    outcome = await run(await offer_of(source(answers(words, is_error=True))), "get", GOOD)
+    told = refused(outcome, "forbidden")
+    assert told == words if isinstance(words, str) else json.loads(told) == words
+    assert not outcome.denied
+
+
 @pytest.mark.parametrize(
-    "words", ["There is no such report.", "You may not see cage 4.", "Session 4 is full."]
+    "words",
+    [
+        "There is no such report.",
+        "Additional properties are not allowed ('cage' was unexpected)",
+        "There is no access log for that day.",
+        "The cages do not have names.",
+        "You cannot have it before Monday.",
+    ],
 )
+async def test_other_failures_are_no_refusal(source, words):
+    outcome = await run(await offer_of(source(answers(words, is_error=True))), "get", GOOD)
+    assert refused(outcome, "tool_error") == words
+    told = await run(await offer_of(source(answers("Access denied."))), "get", GOOD)
+    assert told.status == "completed"
+
+
+@pytest.mark.parametrize("words", ["There is no such report.", "Session 4 is full."])
 async def test_other_words_are_no_refused_sign_in(source, words):
     assert not (await run(await offer_of(source(answers(words, is_error=True))), "get", GOOD)).denied
     offer = await offer_of(source(answers("The token has expired.")))

@@ -62,7 +62,7 @@ def test_a_caller_without_that_permission_is_refused_in_words(stack, tmp_path):
     assert "no access" in heard
     assert oxygen_in_cage_four() not in "".join(stack.frames)
     (call,) = [row for row in stack.calls() if row["caller"] == "Bruno Lago"]
-    assert (call["status"], call["code"]) == ("failed", "tool_error")
+    assert (call["status"], call["code"]) == ("failed", "forbidden")
 
 
 def test_with_markers_the_same_question_is_answered_and_no_marker_is_seen_or_heard(marker_stack, tmp_path):
