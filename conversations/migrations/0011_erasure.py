@@ -37,9 +37,5 @@ class Migration(migrations.Migration):
             name='erasure',
             field=models.CharField(blank=True, choices=[('words', 'Words'), ('rows', 'Rows')], max_length=5),
         ),
-        migrations.AddIndex(
-            model_name='conversation',
-            index=models.Index(condition=models.Q(models.Q(('erasure', ''), _negated=True), ('erased_at', None)), fields=['opened_at'], name='conversation_erasing'),
-        ),
         migrations.RunPython(grant, migrations.RunPython.noop),
     ]

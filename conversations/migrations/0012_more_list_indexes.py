@@ -2,19 +2,28 @@
 
 from django.db import migrations, models
 
+from conversations.indexing import AddIndexBeside
+
 
 class Migration(migrations.Migration):
+    """Each step by itself, as in 0010."""
+
+    atomic = False
 
     dependencies = [
         ('conversations', '0011_erasure'),
     ]
 
     operations = [
-        migrations.AddIndex(
+        AddIndexBeside(
+            model_name='conversation',
+            index=models.Index(condition=models.Q(models.Q(('erasure', ''), _negated=True), ('erased_at', None)), fields=['opened_at'], name='conversation_erasing'),
+        ),
+        AddIndexBeside(
             model_name='toolcall',
             index=models.Index(condition=models.Q(('duration_ms__gte', 5000)), fields=['-started_at'], name='toolcall_very_slow'),
         ),
-        migrations.AddIndex(
+        AddIndexBeside(
             model_name='turn',
             index=models.Index(fields=['origin', 'conversation'], name='turn_origin'),
         ),

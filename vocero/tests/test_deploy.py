@@ -67,6 +67,8 @@ def test_the_image_is_pinned_runs_as_nobody_in_particular_and_is_asked_how_it_is
     (health,) = instructions("HEALTHCHECK")
     assert "/livez" in health
     assert "CMD [" in health
+    # Whatever the umask of who checked the sources out.
+    assert any("chmod -R a+rX ." in line for line in instructions("RUN"))
 
 
 def test_what_is_copied_is_there_and_nothing_else_is_sent():
@@ -119,7 +121,8 @@ def test_two_processes_a_one_time_migration_and_an_hourly_cleanup():
             options(served())["--timeout-graceful-shutdown"]
         )
         assert SERVICES[name]["depends_on"]["migrate"]["condition"] == "service_completed_successfully"
-        assert f"server {name}:8000 " in NGINX
+        # A container that is made anew has another address.
+        assert f"server {name}:8000 resolve " in NGINX
         assert SERVICES["proxy"]["depends_on"][name]["condition"] == "service_healthy"
     assert SERVICES["migrate"]["restart"] == "no"
     assert "manage.py cleanup" in SERVICES["cleanup"]["command"][-1]
@@ -143,6 +146,8 @@ def test_the_proxy_passes_upgrades_on_waits_long_and_is_the_only_one_trusted():
     assert "proxy_set_header X-Forwarded-For $remote_addr;" in NGINX
     assert "proxy_set_header X-Forwarded-Proto $scheme;" in NGINX
     assert "proxy_buffering off;" in NGINX
+    assert "resolver 127.0.0.11 " in NGINX
+    assert "zone vocero " in NGINX.partition("upstream vocero {")[2].partition("}")[0]
     assert {service["environment"]["S2S_TRUSTED_PROXIES"] for service in OURS.values()} == {"1"}
 
 
