@@ -8,8 +8,10 @@ from pathlib import Path
 
 import django
 import pytest
+from django.apps import apps
 from django.conf import settings
 from django.db import connections
+from django.db.models.signals import post_migrate
 
 ROOT = Path(__file__).parent
 PEER_MODULES = ROOT / "node_modules" / ".package-lock.json"
@@ -114,6 +116,28 @@ def django_db_modify_db_settings(django_db_modify_db_settings, tmp_path_factory)
     default = connections["default"]
     if default.vendor == "sqlite":
         default.settings_dict["TEST"]["NAME"] = str(tmp_path_factory.mktemp("database") / "test.sqlite3")
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup, django_db_blocker):
+    """The groups that a migration made come back whenever a test empties the database."""
+    groups, permissions = (
+        apps.get_model("auth", "Group").objects,
+        apps.get_model("auth", "Permission").objects,
+    )
+    held = ("name", "permissions__content_type__app_label", "permissions__codename")
+    with django_db_blocker.unblock():
+        granted = list(groups.values_list(*held))
+    last = [app for app in apps.get_app_configs() if app.models_module][-1]
+
+    def regroup(**_):
+        for name, app_label, codename in granted:
+            group, _ = groups.get_or_create(name=name)
+            group.permissions.add(permissions.get(content_type__app_label=app_label, codename=codename))
+
+    post_migrate.connect(regroup, sender=last)
+    yield
+    post_migrate.disconnect(regroup, sender=last)
 
 
 def pytest_runtest_setup(item):

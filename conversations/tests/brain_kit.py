@@ -11,7 +11,7 @@ from conversations.brains.tooled import ToolBrain
 from conversations.tests.people import CSRF
 from vocero.services import Reasoning
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 
 def picks(name, call_id="call-1", **arguments):

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from django.core.cache import cache
 
+from conversations.identity import rates
 from conversations.realtime.dialects import ALL, GA
 from conversations.tests.core_play import Play
 from conversations.tests.login_server import LoginServer
@@ -37,6 +38,15 @@ def speech_dialect(request, monkeypatch):
 def _no_rate_limits_from_other_tests():
     cache.clear()
     doors.TOLD.forget()
+
+
+@pytest.fixture
+def one_minute(monkeypatch):
+    """All that a test attempts falls in one minute, whatever the clock says meanwhile."""
+    counted = rates.retry_after
+    monkeypatch.setattr(
+        rates, "retry_after", lambda scope, who, limit, _now: counted(scope, who, limit, now=30.0)
+    )
 
 
 @pytest.fixture

@@ -319,6 +319,7 @@ def test_the_mode_is_public_and_anybody_may_open_a_conversation(bridge, stranger
     assert (body["caller"], body["state"]) == (None, "open")
 
 
+@pytest.mark.usefixtures("one_minute")
 def test_one_address_and_one_credential_may_ask_so_often(bridge, configure, stranger):
     configure(rate_apipilot=3)
     answers = [stranger.get(TOOLS) for _ in range(4)]

@@ -280,6 +280,7 @@ def test_an_episode_is_kept(portal, caller):
     assert Conversation.objects.get().episode_id == "ep-7"
 
 
+@pytest.mark.usefixtures("one_minute")
 def test_too_many_attempts_are_told_when_to_come_back(portal, configure, caller, other):
     configure(rate_bootstrap=2)
     caller.bootstrap(phone=ADMINISTRATOR)
@@ -297,12 +298,14 @@ def test_reloading_is_no_attempt(portal, configure, caller):
     assert [caller.bootstrap().status_code for _ in range(3)] == [200, 200, 200]
 
 
+@pytest.mark.usefixtures("one_minute")
 def test_strangers_who_name_nobody_are_limited_too(portal, configure, stranger):
     configure(rate_bootstrap=1)
     assert told(stranger.bootstrap()) == (401, "login_required")
     assert told(stranger.bootstrap()) == (429, "rate_limited")
 
 
+@pytest.mark.usefixtures("one_minute")
 def test_one_caller_is_limited_from_many_addresses(portal, configure):
     configure(rate_bootstrap=2, trusted_proxies=1)
 
@@ -316,6 +319,7 @@ def test_one_caller_is_limited_from_many_addresses(portal, configure):
     assert attempt(9, MANAGER).status_code == 201
 
 
+@pytest.mark.usefixtures("one_minute")
 def test_a_forwarded_address_is_not_believed_without_a_proxy(portal, configure, caller):
     configure(rate_bootstrap=1)
     codes = [

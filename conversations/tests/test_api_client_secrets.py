@@ -181,6 +181,7 @@ def test_an_expiry_out_of_bounds_is_refused(shop, wrong):
     assert told(order(shop, phone=ADMINISTRATOR, expires_after=wrong)) == (400, "invalid")
 
 
+@pytest.mark.usefixtures("one_minute")
 def test_a_key_has_a_rate_of_its_own(shop, configure):
     configure(rate_secrets=1, rate_bootstrap=100)
     granted(shop, phone=ADMINISTRATOR)

@@ -196,6 +196,7 @@ def test_a_question_has_some_words_and_not_too_many(ada, text):
     assert told(ask(ada, text)) == (400, "invalid")
 
 
+@pytest.mark.usefixtures("one_minute")
 def test_who_asks_too_often_has_to_wait(ada, guide):
     guide(["One."], ["Two."], rate_reasoning=1)
     assert ask(ada).status_code == 200

@@ -123,6 +123,7 @@ def test_a_body_of_another_shape_is_refused(ada, web, body):
     assert web.requests == []
 
 
+@pytest.mark.usefixtures("one_minute")
 def test_who_searches_too_often_is_told_when_to_come_back(ada, web):
     assert [search(ada).status_code for _ in range(4)] == [200, 200, 200, 429]
     response = search(ada)
@@ -131,6 +132,7 @@ def test_who_searches_too_often_is_told_when_to_come_back(ada, web):
     assert len(web.requests) == 3
 
 
+@pytest.mark.usefixtures("one_minute")
 def test_the_address_of_many_conversations_is_limited_too(ada, web, other):
     other.conversation(phone=MANAGER)
     statuses = [search(person).status_code for person in (ada, other, ada, other)]

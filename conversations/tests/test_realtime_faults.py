@@ -166,6 +166,7 @@ async def test_an_unreachable_login_leaves_what_is_there(vocero, ada, configure,
 # ---- limits and time
 
 
+@pytest.mark.usefixtures("one_minute")
 async def test_too_many_sockets_of_one_address_wait_for_the_named_time(vocero, ada, configure):
     configure(rate_sockets=1)
     async with ada.talks() as talk:

@@ -11,7 +11,7 @@ from conversations.tests.brain_kit import ScriptedBrain
 from vocero.services import Reasoning
 
 KEY = "key-of-the-speech-service"
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 
 def thinking(brain_class, *answers):
