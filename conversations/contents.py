@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from types import MappingProxyType
 from typing import Any
 
 import structlog
@@ -15,6 +16,8 @@ from conversations.models import Conversation, ToolCall, Turn
 log = structlog.get_logger(__name__)
 
 BATCH = 500
+# A call that has sources has the beginning of its result, too.
+PAYLOAD: Mapping[str, Any] = MappingProxyType({"arguments": None, "excerpt": "", "sources": None})
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +38,7 @@ def erase(days: int, now: datetime) -> Contents:
     """Erases them in closed conversations where they are older than so many days; the rows stay."""
     border = now - timedelta(days=days)
     turns = _in_batches(_worded(border), lambda rows: rows.update(caller_text="", heard_text=""))
-    calls = _in_batches(_filled(border), lambda rows: rows.update(arguments=None, excerpt=""))
+    calls = _in_batches(_filled(border), lambda rows: rows.update(**PAYLOAD))
     log.info("contents.erased", older_than=days, turns=turns, calls=calls)
     return Contents(turns, calls)
 

@@ -18,6 +18,7 @@ from django.contrib.contenttypes.models import ContentType
 from django.db.models import Model, Q, QuerySet
 
 from conversations import lifecycle
+from conversations.contents import PAYLOAD
 from conversations.locks import briefly
 from conversations.models import (
     BackendToken,
@@ -176,7 +177,7 @@ def _parts(conversation: Conversation) -> list[_Part]:
     # A model may have put a caller's words into the name of a tool that does not exist.
     invented = Q(code="unknown_tool") & ~Q(name="")
     filled = Q(arguments__isnull=False) | ~Q(excerpt="", argument_digest="")
-    payload = {"arguments": None, "excerpt": "", "argument_digest": ""}
+    payload = {**PAYLOAD, "argument_digest": ""}
     return [
         _Part(calls.filter(filled), "started_at", payload),
         _Part(calls.filter(invented), "started_at", {"name": ""}),

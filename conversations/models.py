@@ -206,7 +206,10 @@ class Turn(models.Model):
 
 
 class ToolCall(models.Model):
-    """The audit row of one attempt to use a tool, refusals included; closed exactly once."""
+    """The audit row of one attempt to use a tool, refusals included; closed exactly once.
+
+    `sources` are the titles that its caller was told, part of the payload as `arguments` and `excerpt` are.
+    """
 
     class Status(models.TextChoices):
         RUNNING = "running"
@@ -234,6 +237,7 @@ class ToolCall(models.Model):
     result_chars = models.PositiveIntegerField(default=0)
     truncated = models.BooleanField(default=False)
     excerpt = models.TextField(blank=True)
+    sources = models.JSONField(null=True, blank=True)
     generation = models.PositiveIntegerField(default=0)
     ref = models.CharField(max_length=12, blank=True, db_index=True)
     started_at = models.DateTimeField(db_index=True)

@@ -46,6 +46,13 @@ class Summary:
 
 
 @dataclass(frozen=True, slots=True)
+class Source:
+    """What a result came from, by the title that the caller was told."""
+
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
 class CallRecord:
     """One finished tool call, without what went in or came out."""
 
@@ -54,6 +61,7 @@ class CallRecord:
     status: str
     code: str | None
     duration_ms: int | None
+    sources: Sequence[Source]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +103,14 @@ def finished_turns(conversation: Conversation, language: str) -> list[TurnRecord
         # A name that belongs to no source is the model's own text.
         name = call.name if call.source else ""
         calls[call.turn_id].append(
-            CallRecord(name, label(name, language), call.status, call.code or None, call.duration_ms)
+            CallRecord(
+                name,
+                label(name, language),
+                call.status,
+                call.code or None,
+                call.duration_ms,
+                [Source(title) for title in call.sources or ()],
+            )
         )
     return [
         TurnRecord(

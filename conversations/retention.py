@@ -13,6 +13,7 @@ from django.db.models import Exists, Model, OuterRef, QuerySet
 from django.utils import timezone
 
 from conversations import erasure, lifecycle
+from conversations.contents import PAYLOAD
 from conversations.locks import briefly
 from conversations.models import CleanupRun, Conversation, PhoneLink, ToolCall, Turn, UpstreamSession
 from tools.models import CatalogSnapshot
@@ -179,7 +180,7 @@ def _delete(batch: QuerySet[Model]) -> object:
 
 STEPS: Mapping[str, Step] = {
     "transcripts": Step(_old_transcripts, lambda batch: batch.update(caller_text="", heard_text="")),
-    "payloads": Step(_old_payloads, lambda batch: batch.update(arguments=None, excerpt="")),
+    "payloads": Step(_old_payloads, lambda batch: batch.update(**PAYLOAD)),
     "old_tool_calls": Step(_old_calls, _delete),
     "old_turns": Step(_old_turns, _delete),
     "surplus_tool_calls": Step(lambda now: _surplus(ToolCall), _delete),

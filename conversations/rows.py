@@ -172,6 +172,7 @@ def _call_closed(record: CallClosed) -> None:
         truncated=record.truncated,
         excerpt=storage.text(record.excerpt),
         ref=record.ref[:12],
+        sources=[storage.text(title) for title in record.titles] or None,
         ended_at=_moment(record.at),
         duration_ms=max(0, record.duration_ms),
     )

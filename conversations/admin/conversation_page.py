@@ -19,6 +19,7 @@ from conversations.admin.erasing import standing
 from conversations.admin.filters import plain_ref
 from conversations.admin.troubles import MOST_SHOWN, TURNS_A_PAGE, troubles
 from conversations.admin.waterfall import Waterfall, draw, milliseconds
+from conversations.contents import PAYLOAD
 from conversations.models import BackendToken, Conversation, ToolCall, Turn, UpstreamSession
 from tools.admin import moment, pretty, pretty_text, stamp, visible
 from tools.results import EXCERPT
@@ -167,7 +168,7 @@ def shown_turns(turns: Sequence[Turn], may_see_payloads: bool, ref: str) -> list
     """The turns of one page with their tool calls, by one query for all calls."""
     calls = ToolCall.objects.filter(turn__in=[turn.pk for turn in turns]).order_by("started_at", "sequence")
     of_turn: dict[Any, list[ToolCall]] = {}
-    for call in calls if may_see_payloads else calls.defer("arguments", "excerpt"):
+    for call in calls if may_see_payloads else calls.defer(*PAYLOAD):
         of_turn.setdefault(call.turn_id, []).append(call)
     now = timezone.now()
     return [shown_turn(turn, of_turn.get(turn.pk, []), may_see_payloads, ref, now) for turn in turns]

@@ -29,6 +29,7 @@ from conversations.admin.filters import (
 from conversations.admin.outcomes import CallOutcomeFilter
 from conversations.admin.troubles import page_of
 from conversations.admin.waterfall import milliseconds
+from conversations.contents import PAYLOAD
 from conversations.models import Conversation, ToolCall
 from tools.admin import moment, pretty, pretty_text, stamp, visible
 
@@ -67,7 +68,7 @@ class ToolCallAdmin(Exported):
     def get_queryset(self, request: HttpRequest) -> QuerySet[ToolCall]:
         rows: QuerySet[ToolCall] = super().get_queryset(request).select_related("conversation", "turn")
         may_see = request.user.has_perm("conversations.read_payloads")
-        hidden = _NEVER_SHOWN if may_see else (*_NEVER_SHOWN, "arguments", "excerpt")
+        hidden = _NEVER_SHOWN if may_see else (*_NEVER_SHOWN, *PAYLOAD)
         return rows.defer(*hidden)
 
     def listed(self, rows: QuerySet[ToolCall]) -> QuerySet[ToolCall]:

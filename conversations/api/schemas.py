@@ -119,12 +119,17 @@ class ConversationOut(Schema):
     tools: ToolsOut
 
 
+class SourceOut(Schema):
+    title: str
+
+
 class CallOut(Schema):
     name: str
     label: str
     status: Literal["completed", "failed"]
     code: str | None
     duration_ms: int | None
+    sources: list[SourceOut]
 
 
 class TurnOut(Schema):

@@ -81,7 +81,10 @@ class CallApproved:
 
 @dataclass(frozen=True, slots=True)
 class CallClosed:
-    """The end of that attempt, once: `status` is `completed` or `failed` with a stable `code`."""
+    """The end of that attempt, once: `status` is `completed` or `failed` with a stable `code`.
+
+    `titles` are the sources that the caller is told.
+    """
 
     call_id: str
     status: str
@@ -92,6 +95,7 @@ class CallClosed:
     truncated: bool = False
     excerpt: str = ""
     ref: str = ""
+    titles: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

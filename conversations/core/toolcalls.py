@@ -176,6 +176,7 @@ class ToolCalls:
             truncated=event.truncated,
             excerpt=event.excerpt,
             ref=ref,
+            titles=tuple(map(neutralise, event.titles)),
         )
         picked.running = False
         self._denials = self._denials + event.denied if event.status == "failed" else 0

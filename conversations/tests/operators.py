@@ -98,6 +98,7 @@ def call(of_turn, sequence=1, **values):
         "arguments": {"request": {"report_id": "the secret argument"}},
         "status": "completed",
         "excerpt": "the secret result",
+        "sources": ["the secret result's title"],
         "started_at": start,
         "ended_at": start + timedelta(milliseconds=300),
         "duration_ms": 300,

@@ -134,9 +134,8 @@ def test_finished_turns_are_told_as_heard_and_calls_without_what_went_in_or_out(
     conversation = Conversation.objects.get()
     second, first = finished(conversation, 2, "And now?", outcome="interrupted"), finished(conversation, 1)
     running_call(running_turn(conversation, 3))
-    for sequence, values in enumerate(
-        [{"status": "completed", "duration_ms": 12}, {"status": "failed", "code": "forbidden"}], start=1
-    ):
+    done = {"status": "completed", "duration_ms": 12, "sources": ["Cage four"]}
+    for sequence, values in enumerate([done, {"status": "failed", "code": "forbidden"}], start=1):
         call = running_call(second, sequence)
         ToolCall.objects.filter(pk=call.pk).update(
             arguments={"request": "SECRET-ARGUMENT"}, excerpt="SECRET-RESULT", **values
@@ -156,8 +155,8 @@ def test_finished_turns_are_told_as_heard_and_calls_without_what_went_in_or_out(
     }
     plain = {"name": "get_report", "label": "Leyendo un informe"}
     assert turns[1]["tools"] == [
-        {**plain, "status": "completed", "code": None, "duration_ms": 12},
-        {**plain, "status": "failed", "code": "forbidden", "duration_ms": None},
+        {**plain, **done, "code": None, "sources": [{"title": "Cage four"}]},
+        {**plain, "status": "failed", "code": "forbidden", "duration_ms": None, "sources": []},
     ]
     assert "SECRET" not in response.content.decode()
 

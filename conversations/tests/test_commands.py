@@ -43,7 +43,9 @@ def closed(days, identity=ADA):
     turn = running_turn(conversation, started_at=when)
     call = running_call(turn)
     Turn.objects.filter(pk=turn.pk).update(outcome="done", caller_text="How many?", heard_text="Eight.")
-    ToolCall.objects.filter(pk=call.pk).update(status="completed", arguments={"a": 1}, excerpt="eight")
+    ToolCall.objects.filter(pk=call.pk).update(
+        status="completed", arguments={"a": 1}, excerpt="eight", sources=["A"]
+    )
     UpstreamSession.objects.create(conversation=conversation, dialect="ga", opened_at=when)
     return changed(conversation, opened_at=when, state="closed", close_reason="idle")
 
@@ -62,7 +64,7 @@ def test_words_and_payloads_go_after_their_days_and_the_rows_stay(configure):
     assert (rows["transcripts"], rows["payloads"], rows["old_turns"]) == (1, 1, 0)
     turn, call = Turn.objects.get(conversation=old), ToolCall.objects.get(conversation=old)
     assert (turn.caller_text, turn.heard_text, turn.outcome) == ("", "", "done")
-    assert (call.arguments, call.excerpt, call.status) == (None, "", "completed")
+    assert (call.arguments, call.excerpt, call.sources, call.status) == (None, "", None, "completed")
     assert Turn.objects.get(conversation=young).heard_text == "Eight."
     assert ToolCall.objects.get(conversation=young).arguments == {"a": 1}
 

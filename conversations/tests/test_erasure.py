@@ -50,7 +50,11 @@ def called(identity, **values):
     )
     call = running_call(turn)
     ToolCall.objects.filter(pk=call.pk).update(
-        status="completed", arguments={"a": "the argument"}, excerpt="the result", argument_digest="d" * 64
+        status="completed",
+        arguments={"a": "the argument"},
+        excerpt="the result",
+        sources=["A title"],
+        argument_digest="d" * 64,
     )
     invented = running_call(turn, 2)
     ToolCall.objects.filter(pk=invented.pk).update(
@@ -100,6 +104,7 @@ def test_the_caller_is_gone_and_the_anonymous_record_stays(others):
     turn, call = row.turns.get(), row.tool_calls.get(name="get_report")
     assert (turn.caller_text, turn.heard_text, turn.outcome) == ("", "", "done")
     assert (call.arguments, call.excerpt, call.argument_digest, call.status) == (None, "", "", "completed")
+    assert call.sources is None
     assert row.tool_calls.get(code="unknown_tool").name == ""
     assert not BackendToken.objects.filter(conversation=row).exists()
     assert not CatalogSnapshot.objects.filter(caller_fingerprint=ADA.fingerprint).exists()

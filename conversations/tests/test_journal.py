@@ -82,7 +82,7 @@ async def test_a_turn_with_its_call_becomes_rows(journal, conversation):
         turn,
         TurnTexts(turn.turn_id, caller_text="How many?"),
         call,
-        call_closed(call, result_chars=120, truncated=True, excerpt="{}"),
+        call_closed(call, result_chars=120, truncated=True, excerpt="{}", titles=("Cage\u0000 4",)),
         turn_closed(turn, caller_done_at=1.5, answered_at=2.5, ref="ABC2345"),
     ):
         journal.write(record)
@@ -98,6 +98,7 @@ async def test_a_turn_with_its_call_becomes_rows(journal, conversation):
     assert kept_call.arguments == {"request": {"report_id": "r-1"}}
     assert (kept_call.status, kept_call.result_chars, kept_call.truncated) == ("completed", 120, True)
     assert (kept_call.generation, kept_call.duration_ms) == (3, 12)
+    assert kept_call.sources == ["Cage\ufffd 4"]
 
 
 async def test_an_upstream_session_becomes_a_row(journal, conversation):

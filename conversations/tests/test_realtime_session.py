@@ -63,6 +63,7 @@ async def test_the_page_follows_the_tool_by_name_and_label_only():
     assert (started["call_id"], completed["call_id"]) == (audit_id, audit_id)
     assert (started["label"], started["turn"]) == ("Reading the measurements", 1)
     assert completed["sources"] == [{"title": "Cage four"}]
+    assert [closed.titles for closed in call.closed_calls()] == [("Cage four",)]
 
 
 @in_virtual_time

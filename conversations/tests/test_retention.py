@@ -35,7 +35,7 @@ def kept(row):
     call = ToolCall.objects.filter(conversation=row).first()
     found = {
         "transcript": turn is not None and bool(turn.caller_text and turn.heard_text),
-        "payload": call is not None and bool(call.arguments and call.excerpt),
+        "payload": call is not None and bool(call.arguments and call.excerpt and call.sources),
         "turn": turn is not None,
         "call": call is not None,
         "session": UpstreamSession.objects.filter(conversation=row).exists(),
@@ -64,6 +64,7 @@ def test_each_limit_takes_its_own_at_its_border_and_no_earlier(limit, goes, conf
     old, young = called(border - INSTANT), called(border)
     retention.clean_up(NOW)
     assert kept(old) == ALL - goes
+    assert "payload" not in goes or not ToolCall.objects.filter(conversation=old).exclude(sources=None)
     assert kept(young) == ALL
 
 

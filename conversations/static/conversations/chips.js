@@ -111,6 +111,7 @@ export function pastChip(id, tool) {
     status: tool.status === "completed" ? "completed" : "failed",
     durationMs: tool.duration_ms,
     code: tool.code ?? "",
+    sources: (tool.sources ?? []).map(({ title }) => title),
   };
 }
 

@@ -36,7 +36,13 @@
  * @property {string | null} close_reason
  * @property {{name: string} | null} caller
  *
- * @typedef {{name: string, label: string, status: string, code: string | null, duration_ms: number | null}} PastTool
+ * @typedef {object} PastTool
+ * @property {string} name
+ * @property {string} label
+ * @property {string} status
+ * @property {string | null} code
+ * @property {number | null} duration_ms
+ * @property {{title: string}[]} [sources]
  *
  * @typedef {object} PastTurn
  * @property {number} index

@@ -247,6 +247,7 @@ def test_a_reload_goes_on_with_the_conversation_and_its_transcript(page, server,
         "status": "completed",
         "code": None,
         "duration_ms": 9,
+        "sources": [{"title": "Oxygen, cage four"}],
     }
     turn = {
         "index": 1,
@@ -264,6 +265,7 @@ def test_a_reload_goes_on_with_the_conversation_and_its_transcript(page, server,
     assert server.bootstraps == [{}, {}]
     expect(page.locator("#log .line")).to_have_count(3)
     expect_text(page, "#log .answer", "Oxygen in cage interrupted")
+    expect(page.locator("#log .answer .sources")).to_have_text("From: Oxygen, cage four")
     expect_text(page, "#log .chip", "Metric history")
 
 
