@@ -129,12 +129,12 @@ with the least and the most in parentheses. Of {all} targets {met} are met.
 
 ## What is missed, and why
 
-CPU a message: Vocero's own sockets, outboxes and flow control (*bytes through*) cost about what the
-parsing relay costs, and what is decided for each frame (allow-list, gate, what was heard) costs most of
-that again in plain Python; under Daphne the WebSocket library alone costs more than both. Live sessions
-and p99 follow from it. Memory: an idle conversation holds an MCP client and its parsed tools, and what
-Python has not given back is counted; a browser that does not read is bounded by the outbox and by what
-the kernel takes beside it. Tool turn: the opening row is committed before the request leaves, and the
-result is trimmed and labelled. Parser: it pays for each piece, so pieces of one character cost most.
-Other work on the machine moves p99 and the number of sessions most.
+CPU a message: *bytes through* are cheap, since frames go between Vocero's sockets without a queue or a
+task for each. Above them every frame is read as JSON, both ways, held against its list and its gate, and
+counted for what was heard: that is half of their cost again, in plain Python. Live sessions and p99 are
+measured on cores that the load shares. Memory: an idle conversation holds an MCP client and its parsed
+tools, and what Python has not given back is counted; a browser that does not read is bounded by the outbox
+and by what the kernel takes beside it. Tool turn: the opening row is committed before the request leaves,
+and the result is trimmed and labelled. Parser: it pays for each piece, so pieces of one character cost
+most. Other work on the machine moves p99 and the number of sessions most.
 """

@@ -19,6 +19,7 @@ from conversations.tracing import TRACES  # noqa: E402
 from vocero import telemetry  # noqa: E402
 from vocero.daphne_sockets import mended  # noqa: E402
 from vocero.doors import noticing  # noqa: E402
+from vocero.uvicorn_sockets import shortened  # noqa: E402
 
 refuse_to_start()
 TRACES.begin(telemetry.tracer(settings.VOCERO.otlp_endpoint))
@@ -26,4 +27,4 @@ TRACES.begin(telemetry.tracer(settings.VOCERO.otlp_endpoint))
 http = bounded(django, limit=4 * settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
 websocket = URLRouter(websocket_urlpatterns)
 routes = ProtocolTypeRouter({"http": http, "websocket": websocket, "lifespan": lifespan})
-application = sweeping(mended(noticing(routes), stop))
+application = sweeping(shortened(mended(noticing(routes), stop)))

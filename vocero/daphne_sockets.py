@@ -1,4 +1,4 @@
-"""What Daphne lacks for long calls: flow control, every close code, events of any size."""
+"""What Daphne lacks for long calls: flow control, close codes, events of any size, a short way for frames."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
 from typing import Any
+
+from vocero.frames import Frames, Server, with_frames
 
 App = Callable[[Any, Any, Any], Awaitable[None]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
@@ -27,7 +29,10 @@ def mended(app: App, stop: Stop) -> App:
             announced = True
             _before_shutdown(stop)
         protocol = _protocol(send) if scope["type"] == "websocket" else None
-        await app(scope, receive, send if protocol is None else _Sender(protocol, send))
+        if protocol is not None:
+            send = _Sender(protocol, send)
+            scope = with_frames(scope, _beside(protocol, send.write))
+        await app(scope, receive, send)
 
     return served
 
@@ -54,6 +59,17 @@ def _bound(send: Any) -> Any:
     return send.args[0] if isinstance(send, partial) and send.args else None
 
 
+def _beside(protocol: Any, write: Callable[[bytes], bool]) -> Frames:
+    """The frames of a socket; handshake, pings, closing and whatever else comes stay the protocol's."""
+
+    def is_idle() -> bool:
+        return bool(protocol.state == protocol.STATE_OPEN and protocol.application_queue.empty())
+
+    frames = Frames(Server(protocol.dataReceived, is_idle, write))
+    protocol.dataReceived = frames.read
+    return frames
+
+
 class _Sender:
     """Sends at the pace at which the client reads; Twisted calls the three methods of a producer."""
 
@@ -63,8 +79,26 @@ class _Sender:
         self._flowing.set()
         protocol.maxMessagePayloadSize = max(protocol.maxMessagePayloadSize, RECEIVE_LIMIT)
         protocol.maxFramePayloadSize = max(protocol.maxFramePayloadSize, RECEIVE_LIMIT)
+        # Through anything else, such as TLS, bytes must not go past its buffers.
+        self._is_plain = type(protocol.transport).__module__ == "twisted.internet.tcp"
         protocol.transport.unregisterProducer()
         protocol.transport.registerProducer(self, True)
+
+    def write(self, data: bytes) -> bool:
+        """Sends bytes of ours where that needs no waiting, and says so."""
+        transport = self._protocol.transport
+        if self._protocol.state != self._protocol.STATE_OPEN or not self._flowing.is_set():
+            return False
+        if not self._is_plain or transport.dataBuffer or transport._tempDataBuffer:
+            transport.write(data)
+            return True
+        # Without the reactor, which would be asked to wait until the socket can be written, each time.
+        sent = transport.writeSomeData(data)
+        if not isinstance(sent, int):
+            return False
+        if sent < len(data):
+            transport.write(data[sent:])
+        return True
 
     async def __call__(self, message: dict[str, Any]) -> None:
         if message["type"] == "websocket.close":

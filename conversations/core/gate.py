@@ -153,23 +153,33 @@ class Gate:
             return self._hold(event)
         return Passed((self._sounded(event),))
 
-    def flow(self, event: AudioDelta | TextDelta) -> Effect | None:
-        """More of a part that passes; None, with nothing taken, where it must be looked at more closely."""
+    def goes_on(self, event: AudioDelta | TextDelta) -> bool:
+        """Whether it is of a part that passes already, so that `more_audio` or `more_text` may take it.
+
+        That is so for all pieces of its kind and part until something else happens.
+        """
         if not self._speaking or self._held or self._over or self.stale or self.muted:
-            return None
+            return False
         key = event.item_id, event.content_index
         if isinstance(event, AudioDelta):
-            return self._sounded(event) if key in self.spoken.audio_ms and self._is_decided() else None
-        is_same = (
-            self._read_last is not None and not self._is_of_another_part(event) and key not in self._left
-        )
-        if not is_same or not event.text or not (self._parser is None or self._parser.passes(event.text)):
+            return key in self.spoken.audio_ms and self._is_decided()
+        return self._read_last is not None and not self._is_of_another_part(event) and key not in self._left
+
+    def more_audio(self, event: AudioDelta) -> bool:
+        """Takes a piece of audio that goes on; whether it can be heard."""
+        self.spoken.sounded((event.item_id, event.content_index), event.milliseconds)
+        return event.milliseconds > 0
+
+    def more_text(self, event: TextDelta) -> bool | None:
+        """Takes a piece of text that goes on; whether it can be seen. None, not taken, for no mere speech."""
+        text = event.text
+        if not text or not (self._parser is None or self._parser.passes(text)):
             return None
-        self._received += len(event.text) + PIECE_COST
-        self._pieces.setdefault(key, []).append(event.text)
-        self.kept.add(key, event.text, event.spoken)
-        self._perceived = self._perceived or not event.text.isspace()
-        return Show(event.frame)
+        key = event.item_id, event.content_index
+        self._received += len(text) + PIECE_COST
+        self._pieces.setdefault(key, []).append(text)
+        self.kept.add(key, text, event.spoken)
+        return not text.isspace()
 
     def _is_decided(self) -> bool:
         return self._parser is None or not (self._parser.undecided or self._parser.shut)
@@ -338,6 +348,5 @@ class Gate:
         return Show(event.frame)
 
     def _sounded(self, event: AudioDelta) -> Effect:
-        self.spoken.sounded((event.item_id, event.content_index), event.milliseconds)
-        self._perceived = self._perceived or event.milliseconds > 0
+        self._perceived = self.more_audio(event) or self._perceived
         return Show(event.frame, is_audio=True)

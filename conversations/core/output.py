@@ -145,14 +145,14 @@ class Output:
                 passed = self._structure(gate, event)
         return self._timed(event.response_id, gate, passed)
 
-    def flow(self, event: AudioDelta | TextDelta, turn: Turn) -> Effect | None:
-        """More of what this turn says; None, with nothing taken, where `take` is to look at it."""
+    def flow(self, event: AudioDelta | TextDelta, turn: Turn) -> Gate | None:
+        """The gate for more of what this turn says; None where `take` is to look at it."""
         gate, of = self._gates.get(event.response_id, (None, None))
         if gate is None or of is not turn or not event.response_id:
             return None
         if self._absent or gate.overflows or event.response_id in self._holding:
             return None
-        return gate.flow(event)
+        return gate if gate.goes_on(event) else None
 
     def give_up_waiting(self, response_id: str) -> Passed:
         """The time limit of what a response holds back ran out."""

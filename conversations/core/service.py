@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from conversations.core import events as e
 from conversations.core import lines
 from conversations.core.absence import unheard
 from conversations.core.effects import Effect, SetTimer, Show
 from conversations.core.floor import BROWSER_OUTPUT, Floor
-from conversations.core.gate import Passed
+from conversations.core.gate import Gate, Passed
 from conversations.core.output import OutputEvent
 from conversations.core.responses import BENIGN
 from conversations.core.toolcalls import Chosen
@@ -19,11 +21,20 @@ NOTHING_SAID = "input_audio_buffer_commit_empty"
 RESPONSES_A_TURN = 32
 
 
+class Flow(NamedTuple):
+    """A part of an answer that passes as it comes: its response, item and index, its gate and its turn."""
+
+    place: tuple[str, str, int]
+    gate: Gate
+    turn: Turn
+
+
 class ServiceSide:
     """One method for each event. A response may come unannounced, and in any order with the others."""
 
     def __init__(self, floor: Floor) -> None:
         self._floor = floor
+        self._flows: dict[type, Flow | None] = {}
 
     def answered(self, event: OutputEvent, now: float) -> list[Effect]:
         """Something of a response, announced or not."""
@@ -34,19 +45,38 @@ class ServiceSide:
             return effects
         return [*effects, *self.passed(event.response_id, self._floor.output.take(event), now)]
 
-    def flow(self, event: e.AudioDelta | e.TextDelta, now: float) -> list[Effect] | None:
-        """More of what is being said, which changes nothing but its length; None for anything else.
+    def flow(self, event: e.AudioDelta | e.TextDelta, now: float) -> bool:
+        """Whether it is more of what is being said, which passes as it is and changes nothing but its length.
 
-        Most of what a call says takes this way.
+        What is of the same kind and part as the piece before is not looked at closely again.
         """
+        kind, place = type(event), event[:3]
+        flow = self._flows.get(kind)
+        if flow is None or flow.place != place:
+            flow = self._flows[kind] = self._begun(event)
+        if flow is None:
+            return False
+        if isinstance(event, e.AudioDelta):
+            perceived: bool | None = flow.gate.more_audio(event)
+        elif flow.gate.overflows or flow.turn.answer.overflows:
+            return False
+        else:
+            perceived = flow.gate.more_text(event)
+        if perceived:
+            flow.turn.answer.sounds(now)
+            self._floor.moved_at = now
+        return perceived is not None
+
+    def _begun(self, event: e.AudioDelta | e.TextDelta) -> Flow | None:
         floor, turn = self._floor, self._floor.turn
         if turn is None or turn.owed or turn.answered_at is None or turn.answer.overflows:
             return None
-        shown = floor.output.flow(event, turn)
-        if shown is not None and floor.output.take_perceived(event.response_id):
-            turn.answer.sounds(now)
-            floor.moved_at = now
-        return None if shown is None else [shown]
+        gate = floor.output.flow(event, turn)
+        return None if gate is None else Flow(event[:3], gate, turn)
+
+    def look_closely(self) -> None:
+        """Something else happens, after which more of the same may not pass."""
+        self._flows.clear()
 
     def passed(self, response_id: str, passed: Passed, now: float) -> list[Effect]:
         """What of a response may be heard is heard; a marker that it completed is a pick."""

@@ -64,15 +64,20 @@ class Texts:
 
 @dataclass(slots=True)
 class Spoken:
-    """What passed of one response: texts, milliseconds of audio by part; `whole` once nothing more comes."""
+    """What passed of one response: texts, milliseconds of audio by part and in all.
+
+    It is `whole` once nothing more comes.
+    """
 
     texts: Texts = field(default_factory=Texts)
     audio_ms: dict[Key, float] = field(default_factory=dict)
     whole: bool = False
+    sent_ms: float = 0.0
 
     def sounded(self, key: Key, milliseconds: float) -> None:
         """So much more audio of a part passed."""
         self.audio_ms[key] = self.audio_ms.get(key, 0.0) + milliseconds
+        self.sent_ms += milliseconds
 
 
 def heard_part(text: str, audio_ms: float, played_ms: float, whole: bool = True) -> str:
@@ -127,7 +132,7 @@ class Answer:
     @property
     def overflows(self) -> bool:
         """Whether it says more than any answer does."""
-        return sum(spoken.texts.size for spoken in self._followed) > MOST_CHARS
+        return sum([spoken.texts.size for spoken in self._followed]) > MOST_CHARS
 
     @property
     def is_cut(self) -> bool:
@@ -142,7 +147,7 @@ class Answer:
         """Audio may have passed since this was last told: the clock of playback goes on."""
         self._head = min(self._sent, self._head + max(now - self._looked_at, 0.0) * 1000)
         self._looked_at = now
-        self._sent = sum(sum(spoken.audio_ms.values()) for spoken in self._followed)
+        self._sent = sum([spoken.sent_ms for spoken in self._followed])
 
     def cut(self, now: float) -> bool:
         """Whether playback ends here and did not before; infinity is when everything was played."""

@@ -83,13 +83,21 @@ class Machine:
         """What was said and heard in the last turns, oldest first."""
         return self._floor.history
 
+    def flow(self, event: e.AudioDelta | e.TextDelta, now: float) -> bool:
+        """Whether it passes as it is, and is taken with that; `handle` does the same of anything.
+
+        Most of what a call says takes this way.
+        """
+        return self._service.flow(event, now)
+
     def handle(self, event: e.Event, now: float) -> list[Effect]:
         """What is to be done about it; an event without a cell is a bug and raises KeyError."""
         cell = self._cells[type(event)]
         if self._ended and not isinstance(event, e.ToolEnded):
             return []
-        if isinstance(event, e.AudioDelta | e.TextDelta) and (flow := self._service.flow(event, now)):
-            return flow
+        if isinstance(event, e.AudioDelta | e.TextDelta) and self._service.flow(event, now):
+            return [Show(event.frame, isinstance(event, e.AudioDelta))]
+        self._service.look_closely()
         return [*self._noted(cell(event, now)), *self._watch(now), *self._lines.watch()]
 
     def is_quiet(self, now: float) -> bool:

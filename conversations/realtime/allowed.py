@@ -72,9 +72,8 @@ INVALID = Refused("invalid_event", "This is not an event: send one JSON object w
 
 def read(frame: str) -> Asked:
     """What a client's frame asks for."""
-    audio = _read_append(frame)
-    if audio is not None:
-        return audio
+    if is_audio(frame):
+        return Forward(frame, is_audio=True)
     try:
         event = whole(frame)
     except UNREADABLE:
@@ -93,17 +92,15 @@ def read(frame: str) -> Asked:
         return Refused("invalid_event", f"The fields of {name} are not of the right shape.")
 
 
-def _read_append(frame: str) -> Forward | None:
-    """The audio path: the frame goes on untouched when it holds exactly the known fields, each once."""
+def is_audio(frame: str) -> bool:
+    """Whether it is a piece of audio with exactly the known fields, each once, which goes on untouched."""
     try:
         event = _append.decode(frame)
     except UNREADABLE:
-        return None
-    if event.type != "input_audio_buffer.append":
-        return None
+        return False
     # A repeated key would let another parser read another event out of the same text.
     quotes = _APPEND_QUOTES if event.event_id is None else _APPEND_QUOTES_WITH_ID
-    return Forward(frame, is_audio=True) if _quotes(frame, event.audio) == quotes else None
+    return event.type == "input_audio_buffer.append" and _quotes(frame, event.audio) == quotes
 
 
 def _quotes(frame: str, audio: str) -> int:

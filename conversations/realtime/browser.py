@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 
 from conversations.metrics import METER
 from conversations.realtime.begun import Rest, begin
-from conversations.realtime.outbox import Outbox
+from conversations.realtime.outbox import Outbox, never
 from conversations.realtime.stall import Stall
 
 TO_BROWSER = 4 * 1024 * 1024
@@ -21,7 +21,7 @@ class Browser:
     """`show` never waits; `serve` sends to the socket that is there.
 
     `here` says whether there is one. `too_slow` is told when that does not read, `sound_lost` once when it
-    reads too slowly for sound.
+    reads too slowly for sound. `offer` sends a frame where that needs no waiting, and says so.
     """
 
     def __init__(
@@ -29,8 +29,10 @@ class Browser:
         send: Callable[[str], Awaitable[None]],
         too_slow: Callable[[], None],
         sound_lost: Callable[[], None],
+        offer: Callable[[str], bool] = never,
     ) -> None:
         self._send, self._too_slow, self._sound_lost = send, too_slow, sound_lost
+        self._at_once = offer
         self._complete = True
         self._serving: Stall | None = None
         self._outbox = Outbox(TO_BROWSER, self._offer, dropped=DROPPED)
@@ -100,7 +102,9 @@ class Browser:
 
     def _offer(self, frame: str) -> bool | Rest:
         """Sends it now, as far as that goes without waiting."""
-        return self._serving is not None and (begin(self._send(frame)) or True)
+        if self._serving is None:
+            return False
+        return self._at_once(frame) or begin(self._send(frame)) or True
 
     async def emptied(self, seconds: float) -> None:
         """Waits until everything is sent, at most so long."""

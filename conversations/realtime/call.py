@@ -13,6 +13,7 @@ from conversations.core.transcript import Said
 from conversations.realtime.allowed import ClientMessage
 from conversations.realtime.connection import Connection
 from conversations.realtime.endings import Ending
+from conversations.realtime.outbox import never
 from conversations.realtime.words import FOR_CALLER, FOR_MODEL
 from tools import executor
 from tools.catalog import Offer
@@ -49,6 +50,7 @@ class Call:
 class Ports:
     """What a call asks of the world.
 
+    `offer` sends a frame where that needs no waiting, and says so; it may never. `send` sends any.
     `discover(again)` gives what the caller may use, asked anew with `again`; `unauthorized` is told when the
     backend no longer accepts the caller. `hold` says whether the call goes on for a while without a browser
     whose socket ends like this. Where a brain thinks for the call, `ticket` is as in upstream.Line,
@@ -64,6 +66,7 @@ class Ports:
     now: Callable[[], float]
     new_id: Callable[[str], str]
     unauthorized: Callable[[], None]
+    offer: Callable[[str], bool] = never
     hold: Callable[[Ending], bool] = lambda _ending: False
     ticket: Callable[[str, bool], str] = lambda _session_id, _says: ""
     stop_brain: Callable[[], None] = lambda: None
@@ -110,3 +113,15 @@ def ready(call: Call, offer: Offer) -> Mapping[str, Any]:
         "conversation": {"id": call.conversation_id, "caller": caller, "expires_at": call.expires_at},
         "tools": {"count": len(offer.tools), "error": offer.error or None},
     }
+
+
+def with_own_tools(call: Call, offer: Offer, wishes: Mapping[str, Any]) -> dict[str, Any]:
+    """A page's wishes with those tools only that may be the browser's own."""
+    return {**wishes, "tools": [tool for tool in wishes.get("tools") or () if _is_own(call, offer, tool)]}
+
+
+def _is_own(call: Call, offer: Offer, tool: object) -> bool:
+    if not isinstance(tool, dict) or tool.get("type") != "function":
+        return False
+    name = str(tool.get("name"))
+    return name in call.browser_tools and offer.find(offer.own_name(name)) is None

@@ -136,7 +136,7 @@ class SpeechConnection(WSListener):
     def on_ws_frame(self, transport: WSTransport, frame: WSFrame) -> None:
         kind = frame.msg_type
         if kind is WSMsgType.TEXT and frame.fin:
-            self._hand_over(frame.get_payload_as_bytes())
+            self._hand_over(frame.get_payload_as_utf8_text)
         elif kind is WSMsgType.CLOSE:
             code = int.from_bytes(frame.get_payload_as_bytes()[:2])
             self._why = f"closed {code or 1005}"
@@ -171,11 +171,11 @@ class SpeechConnection(WSListener):
             raise WSProtocolError(WSCloseCode.MESSAGE_TOO_BIG, "too large")
         if frame.fin:
             whole, self._parts, self._size = b"".join(self._parts), [], 0
-            self._hand_over(whole)
+            self._hand_over(whole.decode)
 
-    def _hand_over(self, payload: bytes) -> None:
+    def _hand_over(self, text: Callable[[], str]) -> None:
         try:
-            self._take(payload.decode())
+            self._take(text())
         except UnicodeDecodeError as error:
             raise WSProtocolError(WSCloseCode.INVALID_TEXT, "not UTF-8") from error
         except SpeechUnavailable as error:

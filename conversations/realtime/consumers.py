@@ -15,8 +15,9 @@ from django.utils.translation.trans_real import parse_accept_lang_header
 from conversations.identity import binding, rates
 from conversations.identity.admission import COOKIE, SECRET, origin_allowed
 from conversations.metrics import METER
+from conversations.realtime.outbox import never
 from conversations.realtime.visit import Knock, Visit
-from vocero import doors
+from vocero import doors, frames
 
 LEAVE_LIMIT = 8.0
 ACCEPTED = 500
@@ -40,6 +41,7 @@ class RelayConsumer(AsyncWebsocketConsumer):
 
         Channels' own loop makes a task for each message, and hops to a thread before it to close old database
         connections: nothing here touches the database, and the hop lets one slow query delay every call.
+        Where the server has a shorter way, most frames do not come through here at all.
         """
         self.scope, self.base_send = scope, send
         while True:
@@ -66,7 +68,11 @@ class RelayConsumer(AsyncWebsocketConsumer):
             return
         offered = self.scope.get("subprotocols") or []
         await self.accept(SUBPROTOCOL if SUBPROTOCOL in offered else None)
-        self.visit = Visit(self._knock(headers, secret), self._send_text, self._close_code)
+        direct = frames.of(self.scope)
+        offer = never if direct is None else direct.offer
+        self.visit = Visit(self._knock(headers, secret), self._send_text, self._close_code, offer)
+        if direct is not None:
+            direct.listen(self.visit.receive)
         self.owner = asyncio.create_task(self.visit.run())
         _live.add(self.owner)
         self.owner.add_done_callback(_live.discard)

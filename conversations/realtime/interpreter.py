@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 from conversations.core import events as e
@@ -35,11 +34,20 @@ class Interpreter:
 
     # ---- from the service
 
+    def piece(self, frame: str) -> deltas.Piece | None:
+        """More of an answer, where that is all that the frame says; `rest` is for any other."""
+        piece = deltas.read(frame)
+        if piece is None or not self._completion.goes_on(piece):
+            return None
+        return _in_place(piece) if piece.content_index else piece
+
     def decode(self, frame: str) -> tuple[wire.Found, ...]:
         """The core's events of one frame of the service; none for a frame that nobody may see or act on."""
-        piece = deltas.read(frame)
-        if piece is not None and self._completion.goes_on(piece):
-            return (_in_place(piece),)
+        piece = self.piece(frame)
+        return self.rest(frame) if piece is None else (piece,)
+
+    def rest(self, frame: str) -> tuple[wire.Found, ...]:
+        """The same of a frame that is no `piece`."""
         name = wire.kind(frame)
         if not wire.is_known(beta.NAMES.get(name, name)) and name != "conversation.item.created":
             return ()
@@ -138,9 +146,7 @@ _ANSWERS = {
 
 def _in_place(piece: deltas.Piece) -> deltas.Piece:
     """Some count their pieces of audio where GA counts the parts of an item."""
-    if not piece.content_index:
-        return piece
-    return replace(piece, content_index=0, frame=_INDEX.sub(r"\g<1>0", piece.frame, count=1))
+    return piece._replace(content_index=0, frame=_INDEX.sub(r"\g<1>0", piece.frame, count=1))
 
 
 def _text(event: Mapping[str, Any]) -> str:

@@ -59,6 +59,8 @@ class Seat(Protocol):
     @property
     def over(self) -> bool: ...
 
+    def offer(self, frame: str) -> bool: ...
+
     async def send(self, frame: str) -> None: ...
 
     def dismiss(self, ending: Ending) -> None: ...
@@ -352,6 +354,7 @@ class Relay:
 
         return Ports(
             send=self._send,
+            offer=self._offer,
             dial=call_service,
             discover=offered,
             write=keep,
@@ -376,6 +379,9 @@ class Relay:
         except DATABASE_AWAY as error:
             log.warning("close.failed", conversation=conversation_id, error=type(error).__name__)
         self.nudge()
+
+    def _offer(self, frame: str) -> bool:
+        return self._seat is not None and self._seat.offer(frame)
 
     async def _send(self, frame: str) -> None:
         if self._seat is not None:

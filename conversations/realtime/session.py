@@ -22,12 +22,14 @@ from conversations.core.turn import Machine
 from conversations.core.turns import Turn
 from conversations.realtime import allowed, endings, shown, wire
 from conversations.realtime.browser import Browser
-from conversations.realtime.call import Call, Ports, owned, ready, setup
+from conversations.realtime.call import Call, Ports, owned, ready, setup, with_own_tools
+from conversations.realtime.deltas import Piece
 from conversations.realtime.endings import Ending
 from conversations.realtime.opening import Declaration, Opened
 from conversations.realtime.pace import Pace
 from conversations.realtime.reoffer import Reoffer
 from conversations.realtime.standing import Standing
+from conversations.realtime.timers import Timers
 from conversations.realtime.toolrun import Runner
 from conversations.realtime.upstream import Line, Upstream
 from conversations.realtime.waiting import Waiting
@@ -49,7 +51,7 @@ class Session:
     def __init__(self, call: Call, ports: Ports) -> None:
         self._call, self._ports = call, ports
         self._ended: asyncio.Future[Ending] = asyncio.get_running_loop().create_future()
-        self._browser = Browser(ports.send, self._too_slow, self._sound_lost)
+        self._browser = Browser(ports.send, self._too_slow, self._sound_lost, ports.offer)
         self._showing: asyncio.Task[None] | None = None
         self._extras = call.extras
         self._created: Mapping[str, Any] = {}
@@ -69,7 +71,7 @@ class Session:
         self._upstream = Upstream(line, declaration, self)
         self._machine: Machine | None = None
         self._tools: dict[str, asyncio.Task[None]] = {}
-        self._timers: dict[str, asyncio.TimerHandle] = {}
+        self._timers = Timers(lambda name: self.feed(e.TimerFired(name)))
         self._invalid, self._active = 0, False
         self._pace, self._standing = Pace(BURST, A_SECOND), Standing()
         caller, timeout = call.caller or Caller("", "", ""), call.tool_timeout
@@ -108,12 +110,13 @@ class Session:
 
     def receive(self, frame: str) -> None:
         """A frame of the browser: acted on now, or kept, bounded, until the session is ready."""
-        ready = self._upstream.ready
         if self._ended.done():
             return
         if len(frame) > (allowed.EARLY_FRAME_LIMIT if self._machine is None else allowed.FRAME_LIMIT):
             self.end(endings.TOO_LARGE)
-        elif ready:
+        elif self._upstream.ready and allowed.is_audio(frame):
+            self._upstream.put(frame, is_audio=True)
+        elif self._upstream.ready:
             self._heed(allowed.read(frame))
         elif not self._heed_without_service(frame) and not self._waiting.put(frame):
             self.end(endings.TOO_LARGE)
@@ -158,14 +161,7 @@ class Session:
                 self.feed(asked)
 
     def _page(self, wishes: Mapping[str, Any]) -> dict[str, Any]:
-        """The page's wishes with those tools only that may be the browser's own."""
-        return {**wishes, "tools": [tool for tool in wishes.get("tools") or () if self._is_browsers(tool)]}
-
-    def _is_browsers(self, tool: object) -> bool:
-        if not isinstance(tool, dict) or tool.get("type") != "function":
-            return False
-        name = str(tool.get("name"))
-        return name in self._call.browser_tools and self._offer.find(self._offer.own_name(name)) is None
+        return with_own_tools(self._call, self._offer, wishes)
 
     def _show_session(self, name: str, session: Mapping[str, Any]) -> None:
         page, event_id = self._upstream.declaration.page, self._ports.new_id("event")
@@ -299,6 +295,13 @@ class Session:
 
     # ---- the core and its effects
 
+    def hear(self, piece: Piece) -> None:
+        """More of an answer; where nothing is to be decided of it, the browser gets it as it is."""
+        if self._machine is None or not self._machine.flow(piece, self._ports.now()):
+            self.feed(piece)
+        else:
+            (self._browser.sound if isinstance(piece, e.AudioDelta) else self._browser.show)(piece.frame)
+
     def feed(self, event: e.Event) -> None:
         """One event into the core, and its effects out of it."""
         self._active = self._active or isinstance(event, e.Heard)
@@ -351,11 +354,9 @@ class Session:
                 self._note(record)
                 self._ports.write(record)
             case fx.SetTimer(name, seconds):
-                self._clear_timer(name)
-                loop = asyncio.get_running_loop()
-                self._timers[name] = loop.call_later(seconds, self.feed, e.TimerFired(name))
+                self._timers.start(name, seconds)
             case fx.ClearTimer(name):
-                self._clear_timer(name)
+                self._timers.stop(name)
 
     def _note(self, record: Record) -> None:
         if isinstance(record, TurnOpened) and not record.aside:
@@ -364,11 +365,6 @@ class Session:
             log.warning("turn.silent", turn=record.turn_id, ref=record.ref, silent_ms=record.silent_ms)
         if isinstance(record, CallOpened) and record.selection == "marker":
             log.info("marker.detected", conversation=record.conversation_id, call_id=record.call_id)
-
-    def _clear_timer(self, name: str) -> None:
-        timer = self._timers.pop(name, None)
-        if timer is not None:
-            timer.cancel()
 
     # ---- beginning and end
 
@@ -388,8 +384,7 @@ class Session:
             serving.cancel()
         self.feed(e.Ended("end"))
         await self._reoffer.stop()
-        for name in list(self._timers):
-            self._clear_timer(name)
+        self._timers.stop_all()
         tools = list(self._tools.values())
         if tools:
             await asyncio.wait(tools, timeout=PATIENCE)

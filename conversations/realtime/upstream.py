@@ -8,16 +8,17 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import structlog
 
-from conversations.core.events import Event, ServiceError
+from conversations.core.events import ServiceError
 from conversations.core.records import Record, UpstreamClosed, UpstreamOpened, UpstreamRecognised
 from conversations.metrics import METER
 from conversations.realtime import prompt, wire
 from conversations.realtime.connection import Connection, SpeechUnavailable
 from conversations.realtime.interpreter import Interpreter
+from conversations.realtime.listener import Listener
 from conversations.realtime.opening import UPDATED_WAIT, Declaration, Opened, decide, open_session
 from conversations.realtime.outbox import Outbox
 from tools.contract import Tool
@@ -39,22 +40,6 @@ ROTATION_PATIENCE = 180.0
 MARGIN = 300.0
 LOOK_EVERY = 0.25
 SESSION_EXPIRED = "session_expired"
-
-
-class Listener(Protocol):
-    """Who hears what the service says; none of it waits."""
-
-    def opened(self, opened: Opened, unnoticed: bool) -> None: ...
-
-    def replaced(self) -> None: ...
-
-    def is_quiet(self) -> bool: ...
-
-    def lost(self, retry_in: float) -> None: ...
-
-    def feed(self, event: Event) -> None: ...
-
-    def session_updated(self, session: Mapping[str, Any]) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,7 +279,11 @@ class Upstream:
 
     def _take(self, interpreter: Interpreter, frame: str) -> None:
         """A frame of the service's; nothing waits. Raises SpeechUnavailable where it is the last one."""
-        found = interpreter.decode(frame)
+        piece = interpreter.piece(frame)
+        if piece is not None:
+            self._listener.hear(piece)
+            return
+        found = interpreter.rest(frame)
         if interpreter.certain:
             self._recognise(interpreter)
         for event in found:

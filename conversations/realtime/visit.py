@@ -18,6 +18,7 @@ from conversations.metrics import METER
 from conversations.realtime import calls, endings
 from conversations.realtime.endings import Ending
 from conversations.realtime.naming import new_id
+from conversations.realtime.outbox import never
 from conversations.realtime.relay import Relay
 from conversations.realtime.waiting import Waiting
 
@@ -47,10 +48,14 @@ class Visit:
     """The owner of one socket; its task outlives the consumer, so that it always ends."""
 
     def __init__(
-        self, knock: Knock, send: Callable[[str], Awaitable[None]], close: Callable[[int], Awaitable[None]]
+        self,
+        knock: Knock,
+        send: Callable[[str], Awaitable[None]],
+        close: Callable[[int], Awaitable[None]],
+        offer: Callable[[str], bool] = never,
     ) -> None:
         self.extras, self.language = knock.extras, knock.language
-        self._knock, self._send, self._close = knock, send, close
+        self._knock, self._send, self._close, self._offer = knock, send, close, offer
         self._relay: Relay | None = None
         self._early = Waiting()
         self._ended: asyncio.Future[Ending] = asyncio.get_running_loop().create_future()
@@ -81,6 +86,10 @@ class Visit:
         """The socket ends like this; the first ending counts."""
         if not self._ended.done():
             self._ended.set_result(ending)
+
+    def offer(self, frame: str) -> bool:
+        """Sends it where that needs no waiting, and says so."""
+        return not self._gone and self._offer(frame)
 
     async def send(self, frame: str) -> None:
         """Sends it while the client is there."""

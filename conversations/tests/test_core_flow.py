@@ -1,6 +1,6 @@
 """Most of what a call says takes a short way through the core, which must lead to the same place."""
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from conversations.core import events as e
@@ -15,7 +15,7 @@ PIECES = st.sampled_from(
 SAID = st.lists(
     st.tuples(st.just("text"), st.sampled_from("ab"), PIECES)
     | st.tuples(st.just("audio"), st.sampled_from("ab"), st.sampled_from([0.0, 20.0, 20.0, 20.0]))
-    | st.tuples(st.sampled_from(["speech", "lost", "cancel", "other", "done"]), st.none(), st.none()),
+    | st.tuples(st.sampled_from(["speech", "lost", "cancel", "other", "done", "asks"]), st.none(), st.none()),
     max_size=24,
 )
 
@@ -43,14 +43,21 @@ def events(said):
                 yield e.BrowserLost()
             case "cancel":
                 yield e.CancelAsked()
+            case "asks":
+                yield e.CreateAsked({})
             case "other":
                 yield e.TextDelta("r2", item or "c", 0, "Well. ", frame)
             case "done":
                 yield e.ResponseDone("r1", "completed", "", (), frame)
 
 
+# Sound of a part goes on after its text was left for another's: more of that text does not.
+LEFT = [("text", "b", "Yes. "), ("audio", "a", 20.0), ("audio", "a", 20.0), ("text", "a", "the")]
+
+
 @PROFILE
 @given(SAID)
+@example(LEFT)
 def test_the_short_way_has_the_effects_of_the_long_one(said):
     short, long = Machine(setup()), LongWay(setup())
     for number, event in enumerate(events([("text", "a", "Well, "), ("audio", "a", 20.0), *said])):

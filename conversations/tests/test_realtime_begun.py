@@ -7,6 +7,7 @@ import pytest
 from conversations.realtime import browser as browsers
 from conversations.realtime.begun import begin
 from conversations.realtime.browser import Browser
+from conversations.realtime.outbox import never
 from conversations.tests.virtual_time import in_virtual_time, seconds_pass
 
 
@@ -80,9 +81,26 @@ class Socket:
         self.taken.append(frame)
 
 
+class ShortSocket(Socket):
+    """The same with a way to send that never waits."""
+
+    def __init__(self):
+        super().__init__()
+        self.sent = []
+
+    async def send(self, frame):
+        self.sent.append(frame)
+        await super().send(frame)
+
+    def offer(self, frame):
+        if self.flows.is_set():
+            self.taken.append(frame)
+        return self.flows.is_set()
+
+
 def shown_to(socket):
-    told = []
-    return Browser(socket.send, lambda: told.append("too slow"), lambda: told.append("sound lost")), told
+    told, offer = [], getattr(socket, "offer", never)
+    return Browser(socket.send, lambda: told.append("too slow"), lambda: told.append("lost"), offer), told
 
 
 @in_virtual_time
@@ -100,8 +118,23 @@ async def test_a_browser_that_reads_has_each_frame_before_the_next_thing_happens
 
 
 @in_virtual_time
-async def test_frames_stay_in_order_behind_one_that_waits():
-    socket = Socket()
+async def test_what_needs_no_waiting_is_not_sent_in_any_other_way():
+    socket = ShortSocket()
+    browser, _ = shown_to(socket)
+    browser.show("before anybody serves")
+    serving = asyncio.create_task(browser.serve())
+    await browser.emptied(1)
+    browser.show("one")
+    browser.sound("two")
+    assert socket.taken == ["before anybody serves", "one", "two"]
+    assert socket.sent == ["before anybody serves"]
+    serving.cancel()
+
+
+@pytest.mark.parametrize("kind", [Socket, ShortSocket])
+@in_virtual_time
+async def test_frames_stay_in_order_behind_one_that_waits(kind):
+    socket = kind()
     browser, told = shown_to(socket)
     serving = asyncio.create_task(browser.serve())
     await asyncio.sleep(0)
