@@ -56,6 +56,7 @@ MIDDLEWARE = [
 ]
 
 ROOT_URLCONF = "vocero.urls"
+CSRF_FAILURE_VIEW = "conversations.plain_pages.unrecognised"
 ASGI_APPLICATION = "vocero.asgi.application"
 
 TEMPLATES = [

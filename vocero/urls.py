@@ -7,3 +7,7 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     path("", include("conversations.urls")),
 ]
+
+handler403 = "conversations.plain_pages.refused"
+handler404 = "conversations.plain_pages.missing"
+handler500 = "conversations.plain_pages.broken"

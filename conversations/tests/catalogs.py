@@ -14,7 +14,8 @@ from conversations.realtime.words import FOR_CALLER
 ROOT = Path(__file__).resolve().parents[2]
 LOCALE = ROOT / "conversations" / "locale"
 SCRIPTS = ROOT / "conversations" / "static" / "conversations"
-TEMPLATES = ROOT / "templates" / "conversations"
+# The pages of an error are beside the folder of the caller's page.
+TEMPLATES = (ROOT / "templates" / "conversations", ROOT / "templates")
 VIEWS = (ROOT / "conversations" / "views.py", ROOT / "conversations" / "embed.py")
 
 _MARKED = re.compile(r"""gettext_noop\(\s*("(?:[^"\\]|\\.)*")""")
@@ -23,7 +24,8 @@ _TRANSLATED = re.compile(r"""{%\s*translate\s+(?:"([^"]*)"|'([^']*)')""")
 
 def sentences() -> dict[str, set[str]]:
     """What each catalog has to know, by its domain: the page's markup, and all that its script says."""
-    markup = {found for file in sorted(TEMPLATES.glob("*.html")) for found in _in_template(file.read_text())}
+    files = [file for folder in TEMPLATES for file in sorted(folder.glob("*.html"))]
+    markup = {found for file in files for found in _in_template(file.read_text())}
     marked = {sentence for views in VIEWS for sentence in _marked(views.read_text())}
     scripted = {found for file in sorted(SCRIPTS.rglob("*.js")) for found in _marked(file.read_text())}
     return {"django": markup | marked, "djangojs": scripted | set(FOR_CALLER.values())}

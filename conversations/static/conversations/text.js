@@ -194,6 +194,8 @@ const ENGLISH = {
   "captions.waiting": gettext_noop("What is said appears here."),
   "welcome.suggested": gettext_noop("Say it, type it, or begin with one of these:"),
   "welcome.plain": gettext_noop("Press the microphone and say it, or type it."),
+  "welcome.suggested_written": gettext_noop("Type your question, or begin with one of these:"),
+  "welcome.written": gettext_noop("Type your question."),
 
   "caller.anonymous": gettext_noop("No caller"),
 

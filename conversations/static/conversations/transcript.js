@@ -25,6 +25,12 @@ export const textOf = (line) => line.parts.filter(Boolean).join(" ");
 
 /**
  * @param {Lines} lines
+ * @returns {boolean} whether anything has been answered, if only by its first words
+ */
+export const isAnswered = (lines) => lines.some(({ kind }) => kind === "answer");
+
+/**
+ * @param {Lines} lines
  * @param {string} id
  * @param {(line: Line) => Partial<Line>} change
  * @returns {Lines}

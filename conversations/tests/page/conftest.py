@@ -3,12 +3,15 @@
 import shutil
 
 import pytest
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import expect, sync_playwright
 
+from conversations.tests.page.person import PATIENCE_S
 from conversations.tests.page.server import Line, PageServer
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+# Nothing here says how soon something comes: a machine with other work is waited for.
+expect.set_options(timeout=PATIENCE_S * 1000)
 MICROPHONE = ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream"]
 
 

@@ -6,7 +6,7 @@ from playwright.sync_api import expect
 
 QUESTION = "What is the oxygen level in cage four?"
 OXYGEN = "Oxygen in cage four is eight point two milligrams per liter."
-PATIENCE_S = 10
+PATIENCE_S = 60
 # Afterwards `loudness()` tells how loud the page is now: the peak of what its audio element plays.
 LISTEN = """() => {
   const context = new AudioContext();

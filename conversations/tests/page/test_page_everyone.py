@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from conversations.tests.page.person import expect_phase
+from conversations.tests.page.person import ask, expect_phase, opened
 from conversations.tests.page.scenes import NEXT_TRY_WAITS, SCENES
 from conversations.tests.page.server import Line
 
@@ -20,7 +20,7 @@ FOCUSED = """() => {
   const element = document.activeElement;
   const { top, bottom } = element.getBoundingClientRect();
   const [own, box] = [element, element.closest(".box") ?? element].map((one) => getComputedStyle(one));
-  const seen = own.outlineStyle !== "none" || box.boxShadow !== "none";
+  const seen = own.outlineStyle !== "none" || box.outlineStyle !== "none" || box.boxShadow !== "none";
   const name = element.id || element.className || element.textContent.trim();
   return [name, seen && top > -1 && bottom < innerHeight + 1];
 }"""
@@ -28,6 +28,15 @@ CAN_BE_REACHED = """() => [...document.querySelectorAll("button, select, textare
   .filter((element) => element.tabIndex === 0 && !element.disabled)
   .filter((element) => element.checkVisibility({ visibilityProperty: true }))
   .map((element) => element.id || element.className || element.textContent.trim())"""
+# It has the system's own colour of what is chosen, and keeps it.
+HIGHLIGHTED = """element => {
+  const sample = document.body.appendChild(document.createElement("i"));
+  sample.style.cssText = "background: Highlight; forced-color-adjust: none";
+  const { backgroundColor: wanted } = getComputedStyle(sample);
+  const { backgroundColor, forcedColorAdjust } = getComputedStyle(element);
+  sample.remove();
+  return backgroundColor === wanted && forcedColorAdjust === "none";
+}"""
 # The next Tab begins at the page's beginning.
 TO_THE_BEGINNING = """() => {
   document.body.tabIndex = -1;
@@ -61,9 +70,11 @@ def walk(page):
     return reached
 
 
+@pytest.mark.parametrize("colours", ["none", "active"])
 @pytest.mark.parametrize("name", ["speaking", "demo", "failed-delivery"])
-def test_tab_reaches_all_that_can_be_pressed_and_shows_where_it_is(show, name):
-    page = show(name)
+def test_tab_reaches_all_that_can_be_pressed_and_shows_where_it_is(show, page, name, colours):
+    page.emulate_media(forced_colors=colours)
+    show(name)
     reached = walk(page)
     assert [where for where, seen in reached if not seen] == []
     assert [where for where, _seen in reached] == page.evaluate(CAN_BE_REACHED)
@@ -94,6 +105,44 @@ def test_what_a_thumb_presses_is_large_enough(show):
     for button in page.locator("button:visible").all():
         box = button.bounding_box()
         assert min(box["width"], box["height"]) >= 44, button.inner_text()
+
+
+def test_what_is_switched_on_is_seen_where_the_systems_colours_are_forced(show, page):
+    page.emulate_media(forced_colors="active", reduced_motion="reduce")
+    show("rated")
+    page.click("#captions-switch")
+    page.click("#mute")
+    for name in ("#mute", "#captions-switch", ".rating [aria-pressed=true]"):
+        assert page.locator(name).evaluate(HIGHLIGHTED), name
+    for name in ("#settings-open", ".rating [aria-pressed=false]"):
+        assert not page.locator(name).evaluate(HIGHLIGHTED), name
+
+
+def test_a_notice_that_takes_room_leaves_the_beginning_of_the_page_in_sight(show):
+    page = show("microphone-denied", 360, 640)
+    assert page.locator("#scroll").evaluate("e => e.scrollHeight > e.clientHeight && e.scrollTop === 0")
+
+
+def test_the_way_out_of_the_settings_stays_in_sight_on_a_telephone_on_its_side(show):
+    page = show("settings", 740, 360)
+    expect(page.locator("#settings-close")).to_be_in_viewport(ratio=1)
+    page.locator("#output-try").scroll_into_view_if_needed()
+    expect(page.locator("#settings-close")).to_be_in_viewport(ratio=1)
+
+
+def test_words_of_another_direction_than_the_pages_run_their_own_way(page, server, line):
+    arabic = "ما مستوى الأكسجين؟"
+    server.suggestions = [arabic]
+    opened(page, server)
+    ask(page, arabic)
+    line.speaks("It is eight point two, 8.2.")
+    expect(page.locator(".answer .words")).to_have_css("direction", "ltr")
+    for name in (".caller .words", "#suggestions button", "#ideas-list button"):
+        expect(page.locator(name)).to_have_css("direction", "rtl")
+    page.fill("#draft", arabic)
+    expect(page.locator("#draft")).to_have_css("direction", "rtl")
+    page.fill("#draft", "Eight")
+    expect(page.locator("#draft")).to_have_css("direction", "ltr")
 
 
 def test_a_language_that_is_written_from_right_to_left_is_laid_out_so(chromium, server):

@@ -64,7 +64,7 @@ def test_a_client_that_goes_lets_go_of_socket_microphone_and_sound(part, server,
     line.sockets[0].on_close(lambda code, _reason: closed.append(code))
     part.click("#microphone")
     expect_phase(part, "listening")
-    line.speaks("One moment.", ms=4000, done=False)
+    line.speaks("One moment.", ms=20_000, done=False)
     expect_phase(part, "speaking")
     part.evaluate("client.close()")
     part.wait_for_function(RELEASED)

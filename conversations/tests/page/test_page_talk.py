@@ -35,6 +35,8 @@ def test_what_to_ask_is_shown_first_and_folded_away_later(page, server, line):
     expect(page.locator("#ideas")).to_be_hidden()
     page.get_by_role("button", name="Give me my briefing.").click()
     expect(page.locator("#welcome")).to_be_hidden()
+    expect(page.locator("#ideas")).to_be_hidden()
+    expect(page.locator("#keep")).to_be_hidden()
     line.speaks("Here it is.")
     expect(page.locator("#ideas-list")).to_be_hidden()
     page.get_by_text("What can I ask?").click()
@@ -51,6 +53,19 @@ def test_without_suggestions_nothing_is_promised(page, server, line):
     expect(page.locator("#suggestions")).to_be_hidden()
     path = f"/api/conversations/{CONVERSATION['id']}/suggestions"
     assert server.requests.count(path) == 2
+
+
+def test_how_to_begin_is_what_can_be_done(page, server, line):
+    server.boot["reasoning"] = True
+    server.suggestions = [QUESTION]
+    opened(page, server)
+    expect_text(page, "#welcome-line", "Say it, type it, or begin with one of these:")
+    line.close(4502)
+    expect_text(page, "#welcome-line", "Type your question, or begin with one of these:")
+    server.answers = [(401, {"code": "login_required", "request_id": "req-77"}, {})]
+    page.reload()
+    expect_phase(page, "error")
+    expect(page.locator("#welcome-line")).to_be_empty()
 
 
 def test_an_answer_tells_its_sources(answered):
@@ -101,7 +116,7 @@ def test_captions_show_what_is_said_in_time_with_the_sound_and_are_remembered(pa
     expect(switch).to_have_attribute("aria-checked", "true")
     ask(page, QUESTION)
     expect(page.locator("#caption")).to_have_text(QUESTION)
-    line.speaks("One two three four. Five six seven eight nine ten.", ms=3000)
+    line.speaks("One two three four. Five six seven eight nine ten.", ms=8000)
     caption = page.locator("#caption")
     expect(caption).to_have_text(re.compile("^One"))
     expect(caption).not_to_contain_text("Five")

@@ -1,6 +1,7 @@
 /** What the caller takes along: text on the clipboard, the conversation as a file. */
 
 import { fileName, transcriptText } from "../transcript-file.js";
+import { isAnswered } from "../transcript.js";
 import { find, make } from "./dom.js";
 
 /** So long a file may take to be fetched from this page's memory. */
@@ -51,7 +52,7 @@ function saveText(text, name) {
   setTimeout(() => URL.revokeObjectURL(address), FILE_MS);
 }
 
-/** Two buttons below the conversation, as soon as there is one; `tell` says what came of a press. */
+/** Two buttons below the conversation, as soon as something was answered; `tell` says what came of a press. */
 export class KeepView {
   #box;
 
@@ -78,6 +79,6 @@ export class KeepView {
 
   /** @param {import("../model.js").Model} model */
   render({ lines }) {
-    this.#box.hidden = !lines.length;
+    this.#box.hidden = !isAnswered(lines);
   }
 }

@@ -80,7 +80,7 @@ export class LinesView {
     this.#scroll.addEventListener("scroll", follow, { signal });
     // A turned phone or its keyboard changes the height without a scroll.
     const resized = new ResizeObserver(() => {
-      if (this.#follows) this.toEnd();
+      if (this.#follows && this.#drawn.size) this.toEnd();
     });
     resized.observe(this.#scroll);
     signal.addEventListener("abort", () => resized.disconnect());
@@ -152,7 +152,10 @@ export class LinesView {
     } else {
       const who = make("p", "who", say(`line.${line.kind}`));
       const from = sources ? [make("p", "sources", say("chip.sources", { titles: sources }))] : [];
-      node.prepend(who, make("p", "words", ...words(line)), ...from, ...this.#delivery(line, open));
+      const said = make("p", "words", ...words(line));
+      // Whatever language is spoken, on a page in another one.
+      said.dir = "auto";
+      node.prepend(who, said, ...from, ...this.#delivery(line, open));
     }
   }
 

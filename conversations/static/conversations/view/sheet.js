@@ -81,7 +81,7 @@ export class SheetView {
     }
     write(this.#label, translated(sheet.label));
     this.#summary.replaceChildren(
-      ...sheet.summary.map(({ label, value }) => make("div", "", make("dt", "", label), make("dd", "", value))),
+      ...sheet.summary.map(({ label, value }) => make("div", "", make("dt", "", label), make("dd", "", make("bdi", "", value)))),
     );
     this.#summary.hidden = !sheet.summary.length;
     // Who is in the middle of a sentence goes on with it; a key meant for it must not press a button.

@@ -1,0 +1,36 @@
+"""Every state of the page in windows of every size, in both directions: nothing sticks out of it sideways."""
+
+import pytest
+
+from conversations.tests.page.scenes import SCENES
+from conversations.tests.page.server import Line
+from conversations.tests.page.test_page_everyone import STICKS_OUT
+
+pytestmark = pytest.mark.browser
+
+TELEPHONE, ON_ITS_SIDE, TABLET, WALL = (320, 640), (740, 360), (1024, 768), (3840, 2160)
+WIDER = "document.scrollingElement.scrollWidth > innerWidth"
+
+
+@pytest.fixture(scope="module")
+def window(chromium):
+    """A browser that keeps the page's files from scene to scene, in the longest words that there are."""
+    context = chromium.new_context(
+        locale="es", extra_http_headers={"Accept-Language": "es"}, reduced_motion="reduce"
+    )
+    yield context
+    context.close()
+
+
+@pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.name)
+def test_nothing_sticks_out_of_any_window(window, server, scene):
+    page = window.new_page()
+    scene.show(page, server, Line(page))
+    found = {}
+    for width, height in (TELEPHONE, ON_ITS_SIDE, TABLET, WALL):
+        page.set_viewport_size({"width": width, "height": height})
+        for direction in ("ltr", "rtl"):
+            page.evaluate("direction => { document.documentElement.dir = direction; }", direction)
+            found[width, height, direction] = (page.evaluate(STICKS_OUT), page.evaluate(WIDER))
+    page.close()
+    assert {where: what for where, what in found.items() if what != ([], False)} == {}
