@@ -9,9 +9,10 @@ from demo.tests.e2e.stack import browser_page, running_stack, wait_until
 pytestmark = pytest.mark.browser
 
 PHONE = "%2B34600000001"
-WAIT = 20_000
+WAIT = 60_000
 BRIEFING = "Give me my briefing."
-TAP_SECONDS = 6
+# Long enough for a tap on a machine with other work.
+TAP_SECONDS = 20
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +62,7 @@ def last_call(stack):
     """The newest row of the audit, once it is closed."""
     query = """SELECT name, status, code, approved_at, ended_at FROM conversations_toolcall
                ORDER BY started_at DESC LIMIT 1"""
-    wait_until(lambda: stack.rows(query)[0]["ended_at"], 10, stack.log)
+    wait_until(lambda: stack.rows(query)[0]["ended_at"], 60, stack.log)
     return stack.rows(query)[0]
 
 
@@ -109,13 +110,14 @@ def test_words_over_a_sheet_decline_it_and_are_answered(asking, page):
 
 
 def test_a_reload_after_the_tap_shows_no_sheet_again_case_030(asking, page):
-    asking.portal.faults.add("slow", tool="get_my_briefing", seconds=3.0, times=1)
+    asking.portal.faults.add("slow", tool="get_my_briefing", seconds=600, times=1)
     write(page, BRIEFING)
     the_sheet(page).get_by_role("button", name="Yes, do it").click()
     expect(page.locator(".chip[data-tone=running]")).to_be_visible(timeout=WAIT)
     page.reload()
     expect(page.locator("body")).to_have_attribute("data-phase", "ready", timeout=WAIT)
     expect(page.locator("#sheet")).to_be_hidden()
+    asking.portal.faults.release()
     last_call(asking)
     assert len(asking.portal.calls("get_my_briefing")) == 1
 

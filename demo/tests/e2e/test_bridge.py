@@ -6,7 +6,7 @@ from playwright.sync_api import expect
 from demo.speech import testing as speech
 from demo.tests.e2e.heard import answer_heard, assert_no_marker
 from demo.tests.e2e.stack import browser_page, running_stack, wait_until
-from demo.tests.e2e.test_spoken import QUESTION, WAIT, ask_aloud, oxygen_in_cage_four
+from demo.tests.e2e.test_spoken import QUESTION, WAIT, ask_aloud, hear_out, oxygen_in_cage_four
 from demo.tests.e2e.test_written import write
 
 pytestmark = [pytest.mark.browser, pytest.mark.speech]
@@ -39,7 +39,7 @@ def test_what_is_written_is_answered_with_what_the_bridge_lets_each_caller_see(s
         expect(page.get_by_role("log")).to_contain_text("report of the north center", timeout=WAIT)
         assert page.complaints == []
     assert_no_marker(stack.frames)
-    wait_until(lambda: all(row["ended_at"] for row in stack.calls()), 10)
+    wait_until(lambda: all(row["ended_at"] for row in stack.calls()), 60)
     rows = [(row["name"], row["selection"], row["caller"]) for row in stack.calls()]
     assert rows == [("get_sea_forecast", "marker", ""), ("list_reports", "marker", "Ana Torres")]
     sources = stack.rows("SELECT DISTINCT source FROM conversations_toolcall")
@@ -51,6 +51,7 @@ def test_a_spoken_question_is_answered_with_the_value_that_the_bridge_holds(stac
     with browser_page(stack, tmp_path, speech.say(QUESTION)) as page:
         ask_aloud(page, stack)
         expect(page.get_by_role("log")).to_contain_text(f"{value} milligrams", timeout=WAIT)
+        hear_out(page)
         assert page.complaints == []
     heard = answer_heard(stack.frames)
     assert value in heard or value.replace(".", " point ") in heard

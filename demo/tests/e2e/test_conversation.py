@@ -88,8 +88,8 @@ def test_a_spoken_conversation_with_a_tap_and_a_word_over_the_answer(confirming,
         page.wait_for_function("() => loud > 40", timeout=WAIT)
         page.evaluate("(sound) => { spokenAt = 0; say(sound); }", base64.b64encode(speech.say(NEXT)).decode())
         page.wait_for_function("() => spokenAt > 0", timeout=WAIT)
-        quiet = """() => performance.now() - spokenAt > 400 ? { after: loudAt - spokenAt } : null"""
-        assert -200 < page.wait_for_function(quiet).json_value()["after"] < 200
+        # That it was the word, and not the answer's end, is told by how much of it counts as heard.
+        page.wait_for_function("() => performance.now() - Math.max(spokenAt, loudAt) > 400", timeout=WAIT)
         first, frames = understood(page)
         assert "oxygen" in first
         log_shows(page, "interrupted")
@@ -97,7 +97,7 @@ def test_a_spoken_conversation_with_a_tap_and_a_word_over_the_answer(confirming,
         page.wait_for_function("() => performance.now() - loudAt > 1500", timeout=WAIT)
         assert "briefing" in understood(page, frames)[0]
         assert page.complaints == []
-    wait_until(lambda: all(row["ended_at"] for row in confirming.calls()), 10)
+    wait_until(lambda: all(row["ended_at"] for row in confirming.calls()), 60)
     (approved,) = confirming.rows(
         "SELECT name, approved_at FROM conversations_toolcall WHERE approved_at NOT NULL"
     )

@@ -15,7 +15,7 @@ from demo.tests.e2e.stack import browser_page, running_stack, wait_until
 
 pytestmark = pytest.mark.browser
 
-WAIT = 20_000
+WAIT = 60_000
 PHONE = "+34600000001"
 API_KEY = "vk_a-key-of-the-embedding-site"
 QUESTION, ANSWER = "What is the oxygen level in cage four?", "milligrams per liter"
@@ -176,7 +176,7 @@ def test_a_site_that_is_not_listed_gets_neither_element_nor_frame(embedded, page
     (port,) = free_ports(1)
     with serving(site(port, stack.url.rstrip("/"), API_KEY, PHONE)) as stranger:
         page.goto(stranger)
-        wait_until(lambda: page.evaluate("() => true") and page.complaints, 20)
+        wait_until(lambda: page.evaluate("() => true") and page.complaints, 60)
         assert page.get_by_role("button").count() == 0
         page.goto(f"{stranger}/frame")
         page.locator("#assistant").wait_for()

@@ -1,5 +1,8 @@
 """A caller speaks in real Chromium; what the page then plays is heard and holds the caller's own data."""
 
+from base64 import b64decode
+from functools import partial
+
 import pytest
 from playwright.sync_api import expect
 
@@ -19,7 +22,8 @@ pytestmark = [pytest.mark.browser, pytest.mark.speech]
 
 ADMINISTRATOR, NORTH_MANAGER = "%2B34600000001", "%2B34600000002"
 QUESTION = "What is the oxygen level in cage four?"
-WAIT = 40_000
+WAIT = 60_000
+HOLD_TO_TALK = """localStorage.setItem("vocero.talking", JSON.stringify({ way: "push" }))"""
 
 
 def ask_aloud(page, stack, phone=ADMINISTRATOR):
@@ -37,6 +41,20 @@ def assert_quiet(page):
     assert page.complaints == []
 
 
+def note(frames, frame):
+    frames.append(frame)
+
+
+def spoken(frames):
+    """How many bytes of sound a page has sent."""
+    return sum(len(b64decode(event["audio"])) for event in events(frames, "input_audio_buffer.append"))
+
+
+def hear_out(page):
+    """Waits until the answer has been heard to its end and the caller may speak."""
+    expect(page.locator("body")).to_have_attribute("data-phase", "listening", timeout=WAIT)
+
+
 def test_a_spoken_question_is_answered_with_the_value_that_aquaportal_holds(stack, tmp_path):
     value = oxygen_in_cage_four()
     with browser_page(stack, tmp_path, speech.say(QUESTION)) as page:
@@ -45,6 +63,7 @@ def test_a_spoken_question_is_answered_with_the_value_that_aquaportal_holds(stac
         expect(log).to_contain_text("cage 4", timeout=WAIT, ignore_case=True)
         expect(log).to_contain_text(f"{value} milligrams", timeout=WAIT)
         expect(log).to_contain_text("Done")
+        hear_out(page)
         assert_quiet(page)
     heard = answer_heard(stack.frames)
     assert value in heard or value.replace(".", " point ") in heard
@@ -57,6 +76,7 @@ def test_a_caller_without_that_permission_is_refused_in_words(stack, tmp_path):
     with browser_page(stack, tmp_path, speech.say(QUESTION)) as page:
         ask_aloud(page, stack, NORTH_MANAGER)
         expect(page.get_by_role("log")).to_contain_text("no access to cage 4", timeout=WAIT)
+        hear_out(page)
         assert_quiet(page)
     heard = answer_heard(stack.frames)
     assert "no access" in heard
@@ -70,6 +90,7 @@ def test_with_markers_the_same_question_is_answered_and_no_marker_is_seen_or_hea
     with browser_page(marker_stack, tmp_path, speech.say(QUESTION)) as page:
         ask_aloud(page, marker_stack)
         expect(page.get_by_role("log")).to_contain_text(f"{value} milligrams", timeout=WAIT)
+        hear_out(page)
         assert_quiet(page)
     assert_no_marker(marker_stack.frames)
     heard = answer_heard(marker_stack.frames)
@@ -77,6 +98,27 @@ def test_with_markers_the_same_question_is_answered_and_no_marker_is_seen_or_hea
     assert not {"arguments", "name", "vocero", "call"} & set(heard.replace(".", " ").split())
     (call,) = marker_stack.calls()
     assert (call["selection"], call["status"]) == ("marker", "completed")
+
+
+def test_with_markers_what_is_said_while_the_space_bar_is_held_is_one_question(marker_stack, tmp_path):
+    value, before, sound, sent = oxygen_in_cage_four(), len(marker_stack.calls()), speech.say(QUESTION), []
+    with browser_page(marker_stack, tmp_path, sound) as page:
+        page.on("websocket", lambda socket: socket.on("framesent", partial(note, sent)))
+        page.add_init_script(HOLD_TO_TALK)
+        page.goto(f"{marker_stack.url}?phone={ADMINISTRATOR}")
+        expect(page.locator("#hint")).to_contain_text("Hold the microphone", timeout=WAIT)
+        page.keyboard.down(" ")
+        expect(page.locator("body")).to_have_attribute("data-phase", "hearing", timeout=WAIT)
+        wait_until(lambda: page.evaluate("1") and spoken(sent) > len(sound) + speech.RATE, 60)
+        page.keyboard.up(" ")
+        expect(page.get_by_role("log")).to_contain_text(f"{value} milligrams", timeout=WAIT)
+        expect(page.locator("body")).to_have_attribute("data-phase", "ready", timeout=WAIT)
+        expect(page.locator(".line.caller")).to_have_count(1)
+        assert_quiet(page)
+    assert_no_marker(marker_stack.frames)
+    assert len(events(sent, "input_audio_buffer.commit")) == 1
+    (call,) = marker_stack.calls()[before:]
+    assert (call["name"], call["selection"], call["status"]) == ("get_metric_history", "marker", "completed")
 
 
 def test_speaking_over_a_running_tool_ends_it_and_nothing_late_is_said(stack, tmp_path):
@@ -88,8 +130,8 @@ def test_speaking_over_a_running_tool_ends_it_and_nothing_late_is_said(stack, tm
         log = page.get_by_role("log")
         expect(log).to_contain_text("Here is your briefing", timeout=60_000)
         assert_quiet(page)
-    wait_until(lambda: stack.portal.calls("get_metric_history")[0].cancelled, 10)
-    wait_until(lambda: all(row["ended_at"] for row in stack.calls()), 10)
+    wait_until(lambda: stack.portal.calls("get_metric_history")[0].cancelled, 60)
+    wait_until(lambda: all(row["ended_at"] for row in stack.calls()), 60)
     slow, briefing = stack.calls()[before:]
     assert (slow["name"], slow["status"], slow["code"]) == ("get_metric_history", "failed", "cancelled")
     assert (briefing["name"], briefing["status"]) == ("get_my_briefing", "completed")

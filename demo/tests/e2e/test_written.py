@@ -9,7 +9,7 @@ from demo.tests.e2e.stack import browser_page, wait_until
 pytestmark = [pytest.mark.browser, pytest.mark.speech]
 
 PHONE = "%2B34600000001"
-WAIT = 40_000
+WAIT = 60_000
 QUESTIONS = {
     "List the latest reports.": "daily report of the north center",
     "What is the oxygen level in cage four?": "milligrams per liter",
@@ -87,7 +87,7 @@ def test_no_token_argument_or_result_reaches_the_page_or_the_log(stack, tmp_path
         write(page, "What is the oxygen level in cage four?")
         expect(page.get_by_role("log")).to_contain_text("milligrams per liter", timeout=WAIT)
         page_text = page.content()
-    wait_until(lambda: all(row["ended_at"] for row in stack.calls()), 10)
+    wait_until(lambda: all(row["ended_at"] for row in stack.calls()), 60)
     seen = page_text + "".join(stack.frames) + stack.log.read_text(errors="replace")
     tokens = stack.portal.accounts.tokens
     assert tokens
