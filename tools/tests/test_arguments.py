@@ -57,7 +57,9 @@ def test_what_is_not_one_strict_object_is_malformed_case_063_067(text):
 
 
 @pytest.mark.parametrize(
-    "value", [{"a": float("nan")}, {"a": {1}}, {"a": object()}, ["a"], {"a": "\ud83c"}], ids=str
+    "value",
+    [{"a": float("nan")}, {"a": {1}}, {"a": object()}, ["a"], {"a": "\ud83c"}],
+    ids=["not a number", "a set", "an object", "a list", "half a pair"],
 )
 def test_a_mapping_is_held_to_the_same_rules(value):
     assert canonical(value) is None
