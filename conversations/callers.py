@@ -29,6 +29,28 @@ class Known:
         return {**asdict(self), "last_seen_at": self.last_seen_at.isoformat()}
 
 
+@dataclass(frozen=True, slots=True)
+class OfPhone:
+    """What a phone may have left here: exactly known is only the first, the rest by its last four digits.
+
+    `unused` and `others` are links, `nameless` conversations whose caller the backend did not name.
+    """
+
+    unused: Sequence[UUID]
+    others: int
+    callers: Sequence[Known]
+    nameless: Sequence[UUID]
+
+
+def of_phone(phone: str) -> OfPhone:
+    """Everything that a privacy request for this number may mean; the number comes normalised."""
+    ending, unused = phone[-4:], unused_links(phone)
+    others = PhoneLink.objects.filter(phone_ending=ending).exclude(pk__in=unused)
+    behind = Conversation.objects.filter(phone_links__phone_ending=ending, backend_user_id="")
+    nameless = behind.order_by("-opened_at").values_list("pk", flat=True).distinct()
+    return OfPhone(unused, others.count(), with_phone_ending(ending), list(nameless[:MOST]))
+
+
 def named(part: str) -> list[Known]:
     """The callers with this in their name, those who called last first; of anonymous ones there are none."""
     return _known(Q(caller_name__icontains=part))

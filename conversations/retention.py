@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from uuid import UUID
 
 import structlog
 from django.conf import settings
@@ -62,6 +63,34 @@ def clean_up(now: datetime, dry_run: bool = False) -> Cleaned:
     if not dry_run:
         failures += _noted(started_at, rows, failures)
     return Cleaned(rows, tuple(failures))
+
+
+def clean_chosen(conversations: Sequence[UUID], now: datetime, dry_run: bool = False) -> Cleaned:
+    """Ends these where they are open, as their callers can, and applies retention to them alone."""
+    still_open = Conversation.objects.filter(pk__in=conversations, state=Conversation.State.OPEN)
+    ending = list(still_open.values_list("pk", flat=True))
+    if not dry_run:
+        ending = [pk for pk in ending if lifecycle.close(str(pk), Conversation.CloseReason.OPERATOR)]
+    rows, failures = {"ended": len(ending)}, []
+    for name in OF_A_CONVERSATION:
+        step = _among(STEPS[name], conversations)
+        try:
+            rows[name] = _counted(step.overdue(now)) if dry_run else _in_batches(step, now)
+        except Error:
+            log.exception("cleanup.failed", step=name)
+            failures.append(name)
+    return Cleaned(rows, tuple(failures))
+
+
+def _among(step: Step, conversations: Sequence[UUID]) -> Step:
+    """The same for these conversations alone."""
+
+    def overdue(now: datetime) -> QuerySet[Model]:
+        rows = step.overdue(now)
+        key = "pk" if rows.model is Conversation else "conversation"
+        return rows.filter(**{f"{key}__in": conversations})
+
+    return Step(overdue, step.apply)
 
 
 def _erased(now: datetime) -> int:
@@ -191,3 +220,11 @@ STEPS: Mapping[str, Step] = {
     "old_catalogs": Step(_old_catalogs, _delete),
     "old_cleanup_runs": Step(_old_runs, _delete),
 }
+OF_A_CONVERSATION = (
+    "transcripts",
+    "payloads",
+    "old_tool_calls",
+    "old_turns",
+    "old_upstream_sessions",
+    "old_conversations",
+)

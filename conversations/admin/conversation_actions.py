@@ -23,6 +23,8 @@ CONSEQUENCES = (
     "A running call ends at once wherever it runs, its tools are told to stop, and the caller's session "
     "token is erased. The record stays."
 )
+KEPT = "What is past its days is erased or deleted and cannot be brought back; the rest stays."
+NOTHING_DUE = "None of the selected is open, and nothing of them is past its days."
 _AT_ONCE = 200
 
 
@@ -104,6 +106,31 @@ def clean_up(pages: ReadOnlyAdmin, request: HttpRequest) -> HttpResponse:
         "cancel": back,
     }
     return pages.page(request, "admin/confirm.html", "Clean up", context)
+
+
+def clean_up_selected(
+    pages: ReadOnlyAdmin, request: HttpRequest, rows: QuerySet[Conversation]
+) -> HttpResponse:
+    """Asks once with the counts, then ends the selected and applies retention to them."""
+    back = reverse("admin:conversations_conversation_changelist")
+    chosen = list(rows.order_by("opened_at").values_list("pk", flat=True)[:_AT_ONCE])
+    if request.POST.get(CONFIRMED):
+        # Before rows go: what is in the log about them stays.
+        note(request, Conversation.objects.filter(pk__in=chosen), "Cleaned up.")
+        tell_cleaned(request, retention.clean_chosen(chosen, timezone.now()))
+        return HttpResponseRedirect(back)
+    would = retention.clean_chosen(chosen, timezone.now(), dry_run=True)
+    due = {name: count for name, count in would.rows.items() if count}
+    context = {
+        "question": f"Clean up {counted(len(chosen), 'selected conversation')}?",
+        "lines": [CONSEQUENCES, KEPT if due else NOTHING_DUE, *uncounted(would)],
+        "facts": [(words.CLEANUP[name], f"{count:,}") for name, count in due.items()],
+        "hidden": selection(request, "clean_up_selected"),
+        "button": "Yes, clean up" if due else "",
+        "leave": "No, go back" if due else "Back to the list",
+        "cancel": back,
+    }
+    return pages.page(request, "admin/confirm.html", "Clean up conversations", context)
 
 
 def last_cleaned() -> list[str]:

@@ -85,7 +85,7 @@ class ConversationAdmin(Exported):
     search_fields = ("id",)
     search_help_text = "Caller's name, any id, or ref"
     sortable_by = ("opened",)
-    actions = ("end_selected", "erase_tokens", "erase_selected")
+    actions = ("end_selected", "clean_up_selected", "erase_tokens", "erase_selected")
     actions_list = ("cleanup", "cleanup_older")
 
     def get_urls(self) -> list[Any]:
@@ -172,6 +172,10 @@ class ConversationAdmin(Exported):
     @admin.action(permissions=["end"], description="End the selected conversations")
     def end_selected(self, request: HttpRequest, rows: QuerySet[Conversation]) -> HttpResponse | None:
         return conversation_actions.end_selected(self, request, rows)
+
+    @admin.action(permissions=["cleanup"], description="Clean up the selected conversations")
+    def clean_up_selected(self, request: HttpRequest, rows: QuerySet[Conversation]) -> HttpResponse:
+        return conversation_actions.clean_up_selected(self, request, rows)
 
     def has_erase_token_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm(token_actions.PERMISSION)

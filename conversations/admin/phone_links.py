@@ -4,38 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from django import forms
 from django.contrib import admin
-from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from unfold.decorators import action, display
-from unfold.widgets import UnfoldAdminTextInputWidget
 
+from conversations.admin import erasing, erasing_phones
 from conversations.admin.log import note
-from conversations.identity import links, phones
+from conversations.admin.phone_form import PhoneForm
+from conversations.identity import links
 from conversations.models import PhoneLink
 from tools.admin import ReadOnlyAdmin, moment
-
-
-class PhoneForm(forms.Form):
-    """Whose link it will be."""
-
-    phone = forms.CharField(
-        label="Phone",
-        max_length=40,
-        help_text="In international form, like +34600000001.",
-        widget=UnfoldAdminTextInputWidget(attrs={"type": "tel", "autocomplete": "off", "autofocus": True}),
-    )
-
-    def clean_phone(self) -> str:
-        try:
-            return phones.normalised(self.cleaned_data["phone"])
-        except ValueError as error:
-            raise ValidationError("This is not a phone number.") from error
 
 
 @admin.register(PhoneLink)
@@ -49,7 +31,7 @@ class PhoneLinkAdmin(ReadOnlyAdmin):
     search_fields = ("phone_ending", "made_by")
     search_help_text = "Last four digits or operator"
     sortable_by = ("made",)
-    actions_list = ("make",)
+    actions_list = ("make", "erase")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[PhoneLink]:
         rows: QuerySet[PhoneLink] = super().get_queryset(request)
@@ -87,6 +69,13 @@ class PhoneLinkAdmin(ReadOnlyAdmin):
             "cancel": reverse("admin:conversations_phonelink_changelist"),
         }
         return self.page(request, "admin/make.html", "Make a phone link", context)
+
+    def has_erase_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm(erasing.PERMISSION)
+
+    @action(permissions=["erase"], description="Erase by phone", icon="person_remove", url_path="erase")
+    def erase(self, request: HttpRequest) -> HttpResponse:
+        return erasing_phones.by_phone(self, request)
 
     def shown_once(self, request: HttpRequest, phone: str) -> HttpResponse:
         """The fresh link on a page of its own; it is kept nowhere and cannot be shown again."""

@@ -70,6 +70,7 @@ DIALECTS = {
 }
 ORIGINS = {"voice": "spoken", "text": "typed", "http": "over HTTP"}
 CLEANUP = {
+    "ended": "Open conversations: end",
     "expired": "Conversations at the end of their time: close",
     "idle": "Idle conversations: close",
     "tokens": "Session tokens left behind: erase",

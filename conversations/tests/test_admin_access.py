@@ -84,6 +84,7 @@ def erasures(recorded):
     """The addresses at which something is erased."""
     return [
         (reverse("admin:conversations_conversation_cleanup_older"), "conversations.run_cleanup"),
+        (reverse("admin:conversations_phonelink_erase"), "conversations.erase_caller"),
         (
             reverse("admin:conversations_conversation_erase_token", args=[recorded.pk]),
             "conversations.erase_token",

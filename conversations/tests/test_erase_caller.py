@@ -79,17 +79,38 @@ def test_names_are_listed_and_never_erased(three):
     assert wordless() == set()
 
 
-def test_a_phone_loses_its_unused_links_and_names_who_may_be_meant(three):
-    ada = three[0][0]
-    mine, other, used = (links.issue(phone) for phone in ("+34600000001", "+34600000002", "+34611110001"))
-    PhoneLink.objects.filter(pk=used.link_id).update(conversation=ada, used_at=ago(hours=1))
+@pytest.fixture
+def linked(three):
+    """An unused link of a phone, and used ones of others that end like it; one is of somebody anonymous."""
+    mine, other, used, nameless = (
+        links.issue(phone) for phone in ("+34600000001", "+34600000002", "+34611110001", "+34622220001")
+    )
+    PhoneLink.objects.filter(pk=used.link_id).update(
+        conversation=three[0][0], used_at=ago(hours=1), phone_ciphertext=""
+    )
+    PhoneLink.objects.filter(pk=nameless.link_id).update(
+        conversation=three[2], used_at=ago(hours=1), phone_ciphertext=""
+    )
+    return mine.link_id, other.link_id
+
+
+def test_a_phone_loses_its_unused_links_and_names_all_who_may_be_meant(three, linked):
     answer = json.loads(run("--phone", "+34 600 000 001", "--json"))
-    assert answer["phone_links"] == 1
+    assert (answer["phone_links"], answer["other_links"]) == (1, 2)
     assert [each["backend_user_id"] for each in answer["callers"]] == ["u-1"]
-    erased = PhoneLink.objects.get(pk=mine.link_id)
+    assert answer["conversations"] == [str(three[2].pk)]
+    erased = PhoneLink.objects.get(pk=linked[0])
     assert (erased.phone_ciphertext, erased.phone_ending) == ("", "")
-    assert PhoneLink.objects.get(pk=other.link_id).phone_ciphertext
+    assert PhoneLink.objects.get(pk=linked[1]).phone_ciphertext
     assert wordless() == set()
+
+
+def test_a_phone_is_looked_up_without_being_erased(three, linked):
+    said = run("--phone", "+34600000001", "--dry-run")
+    assert "unused phone links: would erase 1" in said
+    assert "u-1  Ada Admin  1 conversations" in said
+    assert f"conversation {three[2].pk}" in said
+    assert PhoneLink.objects.get(pk=linked[0]).phone_ciphertext
 
 
 @pytest.mark.parametrize(

@@ -63,21 +63,26 @@ class Command(BaseCommand):
             number = phones.normalised(options["phone"])
         except ValueError as error:
             raise CommandError(f"{error}".capitalize()) from error
-        links = callers.unused_links(number)
-        if not options["dry_run"]:
-            erasure.forget_links(links)
-        known = callers.with_phone_ending(number[-4:])
-        if not options["json"]:
-            verb = "would erase" if options["dry_run"] else "erased"
-            self.stdout.write(f"unused phone links: {verb} {len(links)}")
-            self.stdout.write(
-                "A used link keeps the last four digits alone. These callers' links end like it:"
-            )
-        self._tell_callers(known, options, phone_links=len(links))
-
-    def _tell_callers(self, found: list[callers.Known], options: Mapping[str, Any], **more: int) -> None:
+        found, dry_run = callers.of_phone(number), options["dry_run"]
+        if not dry_run:
+            erasure.forget_links(found.unused)
+        nameless = [str(each) for each in found.nameless]
         if options["json"]:
-            self.stdout.write(json.dumps({**more, "callers": [each.as_json() for each in found]}))
+            body = {"phone_links": len(found.unused), "other_links": found.others, "conversations": nameless}
+            self.stdout.write(json.dumps({**body, "callers": [each.as_json() for each in found.callers]}))
+            return
+        self.stdout.write(f"unused phone links: {'would erase' if dry_run else 'erased'} {len(found.unused)}")
+        self.stdout.write(f"other links with the same last four digits: {found.others}; those who used them:")
+        self._tell_callers(list(found.callers), options)
+        for each in nameless:
+            self.stdout.write(f"conversation {each}, of a caller without an id")
+        self.stdout.write(
+            "Four digits prove nobody: make sure who is meant, then say --backend-user or --conversation."
+        )
+
+    def _tell_callers(self, found: list[callers.Known], options: Mapping[str, Any]) -> None:
+        if options["json"]:
+            self.stdout.write(json.dumps({"callers": [each.as_json() for each in found]}))
             return
         for each in found:
             last = f"{each.last_seen_at:%Y-%m-%d}"
