@@ -45,6 +45,7 @@ async def test_the_answer_the_tap_and_the_hanging_up_pass_between_the_processes(
         told = instructions(line)
         hears(line, "hello")
         answer = await post(other, body(told, "hello"))
+        assert answer.status_code == 200, answer.text
         assert answer.json()["choices"][0]["message"]["content"] == "Hello."
 
         hears(line, "ask", "spoken-2")
@@ -59,4 +60,16 @@ async def test_the_answer_the_tap_and_the_hanging_up_pass_between_the_processes(
             await answer.until("One moment.")
             await eventually(lambda: rows(ToolCall, name="works"))
         await eventually(lambda: rows(ToolCall, name="works", code="cancelled"))
+
+        hears(line, "work", "spoken-4")
+        async with streams(other, body(told, "work")) as answer:
+            await answer.until("One moment.")
+            await eventually(lambda: rows(ToolCall, name="works", status="running"))
+            hears(line, "Never mind.", "spoken-5")
+            assert (await answer.over()).strip() == "One moment."
+        await eventually(lambda: cancelled(2))
     assert (await post(other, body(told, "hello"))).status_code == 401
+
+
+async def cancelled(count):
+    return len(await rows(ToolCall, name="works", code="cancelled")) == count
