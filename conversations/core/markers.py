@@ -12,7 +12,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from string import ascii_letters
+from functools import lru_cache
+from string import ascii_letters, digits
 
 NAME_LIMIT = 128
 ARGUMENTS_LIMIT = 65_536
@@ -24,7 +25,9 @@ _WORD = "|".join(_KEYWORDS)
 # Behind a bracket also with another or no separator: what prepares text for speech may have taken it away.
 _LOOSE = _WORD.replace("_", r"[_\s-]?")
 _SEPARATORS = re.compile(r"[_\s-]+", re.ASCII)
-_BARE_KEYWORDS = tuple(keyword.replace("_", "") for keyword in _KEYWORDS)
+_BEGUN_KEYWORDS = frozenset(word[:size] for word in _KEYWORDS for size in range(len(word) + 1))
+_BEGUN_BARE = frozenset(beginning.replace("_", "") for beginning in _BEGUN_KEYWORDS)
+_BEGUN_TAGS = frozenset(tag[:size] for tag in ("think>", "/think>") for size in range(len(tag) + 1))
 # ASCII: otherwise a dotless i would count as one, but only where it does not come at the end of a piece.
 _FLAGS = re.IGNORECASE | re.ASCII
 _FIRST_WORDS = frozenset(
@@ -43,7 +46,8 @@ _TAIL = re.compile(r"(?:<{1,32}\s?/?[A-Za-z_\s-]{0,15}|(?<![A-Za-z0-9_<])[A-Za-z
 _TAIL_REACH = 64
 _FIRST_WORD = re.compile(rf"(?<![A-Za-z0-9])(?:{_PREFIXES})\Z", _FLAGS)
 _FIRST_WORD_REACH = 8
-_BEGINNINGS = "<vamVAM"
+_BEGINNINGS = frozenset("<vamVAM")
+_IN_A_WORD = frozenset(ascii_letters + digits)
 _BRACKETS = re.compile(r'["{}]')
 _STRING_END = re.compile(r'["\\]')
 _BAD_NAME = re.compile(r"[<>{}\"\n\r]")
@@ -96,13 +100,15 @@ class MarkerParser:
     """
 
     def __init__(self, thinks_first: bool = False) -> None:
-        self._read: Reader = self._perhaps_thinking if thinks_first else self._speech
+        # Made once: a method is another object each time it is asked for, which costs more than a letter.
+        self._aloud: Reader = self._speech
+        self._read: Reader = self._perhaps_thinking if thinks_first else self._aloud
         self._thoughts: list[str] = []
         self.ended_thinking = False
         self._held = ""
         self._before = ""
         self._literal = ""
-        self._after_literal: Reader = self._speech
+        self._after_literal: Reader = self._aloud
         self._grammar = ""
         self._name = ""
         self._pieces: list[str] = []
@@ -122,12 +128,12 @@ class MarkerParser:
         """Whether what is held could still become a marker."""
         if self._read == self._perhaps_thinking:
             return True
-        return self.inside or (self._read == self._speech and _looks_like_marker(self._held))
+        return self.inside or (self._read is self._aloud and _looks_like_marker(self._held))
 
     @property
     def faint(self) -> bool:
         """Whether what is held are brackets only, which rather compare something than begin a marker."""
-        return self._read == self._speech and not self._held.strip("< \n\t")
+        return self._read is self._aloud and not self._held.strip("< \n\t")
 
     @property
     def shut(self) -> bool:
@@ -141,14 +147,33 @@ class MarkerParser:
 
     def feed(self, text: str) -> list[Part]:
         """The parts that this piece completes."""
+        if self._read is self._aloud and len(text) == 1:
+            if not self._held and text not in _BEGINNINGS:
+                self._before = text
+                return [_spoken(text)]
+            known = self._of_a_word(text)
+            if known is not None:
+                return known
         parts: list[Part] = []
         while text:
             text = self._read(text, parts)
         return parts
 
+    def _of_a_word(self, letter: str) -> list[Part] | None:
+        """The parts that a letter completes; None where brackets or underscores are near."""
+        word = self._held + letter
+        near = self._before + word
+        if "<" in near or "_" in near:
+            return None
+        if self._before not in _IN_A_WORD and word.lower() in _FIRST_WORDS:
+            self._held = word
+            return []
+        self._held, self._before = "", letter
+        return [_spoken(word)]
+
     def passes(self, text: str) -> bool:
         """Whether a piece is speech to its last letter; it is read if so, and else not at all."""
-        if self._held or self._read != self._speech or "<" in text or "_" in text:
+        if self._held or self._read is not self._aloud or "<" in text or "_" in text:
             return False
         last_word = text[len(text.rstrip(ascii_letters)) :]
         if last_word.lower() in _FIRST_WORDS:
@@ -174,9 +199,6 @@ class MarkerParser:
     # Each reader takes what it can of the text and returns the rest.
 
     def _speech(self, text: str, parts: list[Part]) -> str:
-        if not self._held and len(text) == 1 and text not in _BEGINNINGS:
-            self._say(text, parts)
-            return ""
         work = self._before + self._held + text
         start = len(self._before)
         self._held = ""
@@ -245,17 +267,19 @@ class MarkerParser:
                 self._break("arguments", parts)
             return text
         end = self._object_end(text)
-        taken = text if end is None else text[:end]
+        taken, rest = (text, "") if end is None else (text[:end], text[end:])
         self._pieces.append(taken)
         self._size += len(taken)
         if self._size > ARGUMENTS_LIMIT:
             self._break("too_long", parts)
         elif end is not None:
             self._want(">>>", self._closed)
-        return text[len(taken) :]
+        return rest
 
     def _object_end(self, text: str) -> int | None:
         """Where the JSON object ends in this piece, as JSON says it; None where it goes on."""
+        if self._in_string and not self._escaped and '"' not in text and "\\" not in text:
+            return None
         place = 0
         if self._escaped:
             place, self._escaped = 1, False
@@ -284,7 +308,7 @@ class MarkerParser:
         rest = self._think(text, parts)
         self._thoughts.append(text[: len(text) - len(rest)])
         self._size += len(text) - len(rest)
-        if self._read == self._speech:
+        if self._read is self._aloud:
             self._thoughts, self.dropped, self.ended_thinking = [], True, True
         elif self._size > THOUGHTS_LIMIT:
             self._thoughts, self._read, self.dropped = [], self._think, True
@@ -293,7 +317,7 @@ class MarkerParser:
     def _was_speech(self) -> list[Part]:
         """No tag came: what waited for it was an answer."""
         text, self._thoughts = "".join(self._thoughts), []
-        self._held, self._size, self._read = "", 0, self._speech
+        self._held, self._size, self._read = "", 0, self._aloud
         return [*self.feed(text), *self.finish()]
 
     def _think(self, text: str, _parts: list[Part]) -> str:
@@ -302,11 +326,17 @@ class MarkerParser:
         if found is None:
             self._held = work[-_UNTHINK_REACH:]
             return ""
-        self._held, self._read = "", self._speech
+        self._held, self._read = "", self._aloud
         return work[found.end() :]
 
     def _closed(self, _text: str, _parts: list[Part]) -> str:
         return ""
+
+
+@lru_cache(maxsize=256)
+def _spoken(text: str) -> Speech:
+    """A letter or a few, the same object each time: to make one costs more than to read them."""
+    return Speech(text)
 
 
 def _word_start(work: str, start: int) -> int:
@@ -326,11 +356,9 @@ def _tail_start(work: str, start: int) -> int:
     tail = found.group()
     lower = tail.lstrip("<").lstrip().lower()
     if not tail.startswith("<"):
-        grows = any(keyword.startswith(lower) for keyword in _KEYWORDS)
+        grows = lower in _BEGUN_KEYWORDS
     else:
-        loose = _SEPARATORS.sub("", lower)
-        grows = any(keyword.startswith(loose) for keyword in _BARE_KEYWORDS)
-        grows = grows or any(tag.startswith(lower) for tag in ("think>", "/think>"))
+        grows = lower in _BEGUN_TAGS or _SEPARATORS.sub("", lower) in _BEGUN_BARE
         grows = grows or _SHOUTING.fullmatch(tail) is not None
     return found.start() if grows else len(work)
 
