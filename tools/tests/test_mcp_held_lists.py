@@ -5,7 +5,7 @@ import asyncio
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCResponse
 
-from tools.sources.mcp.listing import _Mending
+from tools.sources.mcp.listing import DECLARED, _Mending
 
 
 class Stream:
@@ -36,3 +36,12 @@ async def test_a_list_is_let_go_once_the_next_message_is_waited_for():
     assert listed.result == {}
     assert result["tools"][0]["name"] == "get_report"
     assert other.result == {"content": []}
+
+
+async def test_the_client_is_told_no_output_schema_which_it_would_keep():
+    promised = {"type": "object", "title": "Report"}
+    tool = {"name": "get_report", "inputSchema": {"type": "object"}, "outputSchema": promised}
+    stream = _Mending(Stream(answer(1, tools=[tool])))
+    listed = (await anext(stream)).message.result["tools"][0]
+    assert "outputSchema" not in listed
+    assert listed["_meta"][DECLARED]["output_schema"] == promised

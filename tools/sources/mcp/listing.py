@@ -97,10 +97,13 @@ def _acceptable(tool: Any) -> dict[str, Any]:
         entry = {**entry, "inputSchema": None}
     declared = {"parameters": entry.get("inputSchema"), "output_schema": entry.get("outputSchema")}
     texts = {key: entry[key] for key in ("description", "title") if isinstance(entry.get(key), str)}
-    schemas = {"inputSchema": {"type": "object"}} | {
-        key: entry[key] for key in ("inputSchema", "outputSchema") if _is_object_schema(entry.get(key))
-    }
-    return {"name": str(entry.get("name", ""))[:MAX_NAME], "_meta": {DECLARED: declared}} | texts | schemas
+    schema = entry.get("inputSchema")
+    # No output schema: the client would keep it as long as it lives, and here it checks no result.
+    return {
+        "name": str(entry.get("name", ""))[:MAX_NAME],
+        "inputSchema": schema if _is_object_schema(schema) else {"type": "object"},
+        "_meta": {DECLARED: declared},
+    } | texts
 
 
 def _is_object_schema(schema: Any) -> bool:
