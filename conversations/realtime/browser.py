@@ -10,7 +10,8 @@ from conversations.realtime.begun import Rest, begin
 from conversations.realtime.outbox import Outbox, never
 from conversations.realtime.stall import Stall
 
-TO_BROWSER = 4 * 1024 * 1024
+# Half a minute of sound, for a browser that reads slower than the service speaks.
+TO_BROWSER = 2_304 * 1024
 SEND_LIMIT = 10.0
 # Of Vocero's own events, so many are told to a browser that comes back.
 MISSED = 64

@@ -31,7 +31,7 @@ MAX_FRAME = 16 * 1024 * 1024
 AHEAD = 16
 READ_BUFFER = 4 * 1024
 # What may wait in the kernel: it is read into one buffer, which grows to hold it all and never shrinks.
-RECEIVED = 256 * 1024
+RECEIVED = 64 * 1024
 
 Take = Callable[[str], None]
 

@@ -91,7 +91,10 @@ class Outbox:
         if not self._sounds:
             return
         self._sounds = 0
-        self._frames = deque((frame, is_audio) for frame, is_audio in self._frames if not is_audio)
+        kept = [(frame, is_audio) for frame, is_audio in self._frames if not is_audio]
+        # In place: `drain` waits with these frames in its hands, and would keep the sound that long.
+        self._frames.clear()
+        self._frames.extend(kept)
         self.size = sum(self._cost(frame) for frame, _ in (*self._ahead, *self._frames))
 
     async def emptied(self, seconds: float) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import sys
+import weakref
 
 import pytest
 from hypothesis import given
@@ -76,6 +77,29 @@ def test_control_is_refused_only_where_control_alone_fills_the_box():
         numbers += 1
     assert numbers * (FRAME_COST + 50) > 9_000
     assert all(not is_audio for _, is_audio in box._frames)
+
+
+class Frame(str):
+    """A frame of which is known whether anybody still has it."""
+
+
+async def test_sound_that_is_dropped_is_held_by_nobody_while_the_peer_does_not_read():
+    box, reads = Outbox(10_000), asyncio.Event()
+
+    async def send(_frame):
+        await reads.wait()
+
+    sound = Frame("s" * 1_000)
+    box.put("first")
+    box.put(sound, is_audio=True)
+    sending = asyncio.create_task(box.drain(send))
+    await asyncio.sleep(0)
+    seen = weakref.ref(sound)
+    del sound
+    assert seen() is not None
+    box.drop_audio()
+    assert seen() is None
+    sending.cancel()
 
 
 def test_what_is_sent_ahead_goes_before_all_that_waits():
