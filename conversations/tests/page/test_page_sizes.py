@@ -1,4 +1,4 @@
-"""Every state of the page in windows of every size, in both directions: nothing sticks out of it sideways."""
+"""Every state of the page: in windows of every size, in both directions, and as a screen reader has it."""
 
 import pytest
 
@@ -9,6 +9,13 @@ from conversations.tests.page.test_page_everyone import STICKS_OUT
 pytestmark = pytest.mark.browser
 
 TELEPHONE, ON_ITS_SIDE, TABLET, WALL = (320, 640), (740, 360), (1024, 768), (3840, 2160)
+# What is told by itself: where, and whether a line that may still change is among it.
+TOLD = """() => ({
+  status: document.querySelectorAll("[role=status]").length,
+  log: document.querySelectorAll("[role=log]").length,
+  live: document.querySelectorAll("[aria-live]:not([aria-live=off])").length,
+  open: document.querySelectorAll("[role=log] .line[data-state=open]").length,
+})"""
 WIDER = "document.scrollingElement.scrollWidth > innerWidth"
 
 
@@ -23,7 +30,7 @@ def window(chromium):
 
 
 @pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.name)
-def test_nothing_sticks_out_of_any_window(window, server, scene):
+def test_nothing_sticks_out_and_what_is_told_is_told_in_one_place(window, server, scene):
     page = window.new_page()
     scene.show(page, server, Line(page))
     found = {}
@@ -32,5 +39,7 @@ def test_nothing_sticks_out_of_any_window(window, server, scene):
         for direction in ("ltr", "rtl"):
             page.evaluate("direction => { document.documentElement.dir = direction; }", direction)
             found[width, height, direction] = (page.evaluate(STICKS_OUT), page.evaluate(WIDER))
+    told = page.evaluate(TOLD)
     page.close()
+    assert told == {"status": 1, "log": 1, "live": 0, "open": 0}
     assert {where: what for where, what in found.items() if what != ([], False)} == {}

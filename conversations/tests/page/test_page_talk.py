@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from conversations.tests.page.person import OXYGEN, QUESTION, ask, expect_phase, expect_text, opened, until
-from conversations.tests.page.server import CONVERSATION
+from conversations.tests.page.server import CONVERSATION, Line
 
 pytestmark = pytest.mark.browser
 
@@ -44,6 +44,17 @@ def test_what_to_ask_is_shown_first_and_folded_away_later(page, server, line):
     until(page, lambda: len(line.of("conversation.item.create")) == 2)
     expect(page.locator("#ideas-list")).to_be_hidden()
     expect(page.locator("#draft")).to_be_focused()
+
+
+def test_a_tapped_suggestion_calls_no_keyboard_over_the_answer(chromium, server):
+    with chromium.new_context(has_touch=True, is_mobile=True) as context:
+        page = context.new_page()
+        line = Line(page)
+        server.suggestions = [QUESTION]
+        opened(page, server)
+        page.get_by_role("button", name=QUESTION).tap()
+        until(page, lambda: line.of("conversation.item.create"))
+        expect(page.locator("#microphone")).to_be_focused()
 
 
 def test_without_suggestions_nothing_is_promised(page, server, line):

@@ -155,6 +155,26 @@ def test_one_press_of_the_keyboard_begins_and_one_ends(pushing, line):
     assert kinds(line).count("input_audio_buffer.commit") == 1
 
 
+def test_an_answer_is_spoken_over_with_the_keyboard_alone(pushing, line):
+    pushing.focus("#microphone")
+    pushing.keyboard.press("Enter")
+    until(pushing, lambda: sounds(line) > 25)
+    pushing.keyboard.press("Enter")
+    until(pushing, lambda: line.of("input_audio_buffer.commit"))
+    line.speaks(OXYGEN, ms=20_000, done=False)
+    expect_phase(pushing, "speaking")
+    until(pushing, lambda: line.of("vocero.client.played"))
+    heard = sounds(line)
+    pushing.keyboard.press("Enter")
+    expect_phase(pushing, "hearing")
+    assert until(pushing, lambda: line.of("conversation.item.truncate"))[0]["item_id"] == "item_1"
+    assert line.of("response.cancel")
+    until(pushing, lambda: sounds(line) > heard + 25)
+    pushing.keyboard.press("Enter")
+    until(pushing, lambda: len(line.of("input_audio_buffer.commit")) == 2)
+    expect(pushing.locator("#microphone")).to_be_focused()
+
+
 def test_a_finger_that_slides_away_asks_nothing(pushing, line):
     hold_with(pushing, "mouse", line)
     pushing.dispatch_event("#microphone", "pointercancel", {"pointerId": 1})

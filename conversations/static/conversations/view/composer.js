@@ -5,6 +5,7 @@ import { find } from "./dom.js";
 /** A draft leaves the box only when it was handed on. */
 export class Composer {
   #client;
+  #microphone;
   #form;
   #box;
   #ask;
@@ -16,6 +17,7 @@ export class Composer {
    */
   constructor(page, ask, signal) {
     this.#client = find(page, "client", HTMLElement);
+    this.#microphone = find(page, "microphone", HTMLButtonElement);
     this.#form = find(page, "composer", HTMLFormElement);
     this.#box = find(page, "draft", HTMLTextAreaElement);
     this.#ask = ask;
@@ -37,9 +39,10 @@ export class Composer {
     this.#client.dataset.fresh = String(model.lines.length === 0);
   }
 
-  /** Where one can go on after a press on something that is about to go. */
+  /** Where one can go on after a press on something that is about to go; a finger wants no keyboard on the screen. */
   focus() {
-    this.#box.focus({ preventScroll: true });
+    const place = matchMedia("(pointer: coarse)").matches ? this.#microphone : this.#box;
+    place.focus({ preventScroll: true });
   }
 
   #send() {
