@@ -42,6 +42,7 @@ _HEARD = (
 _MODES = {"mcp": 92, "apipilot": 5, "plain": 3}
 _REASONS = {"idle": 50, "caller_cleanup": 35, "expired": 8, "superseded": 4, "operator": 1, "error": 2}
 _DIALECTS = {"ga": 88, "beta": 9, "s2s-1.1": 3}
+_ORIGINS = {"voice": 80, "text": 17, "http": 3}
 _OUTCOMES = {"done": 88, "interrupted": 6, "cancelled": 3, "failed": 3}
 _CODES = {
     "": 930,
@@ -182,6 +183,7 @@ class Maker:
         shares = _shares(calls, turns)
         for index in range(1, turns + 1):
             started_at = conversation["opened_at"] + timedelta(seconds=30 * index)
+            answered_at = started_at + timedelta(seconds=2 + self._chance.lognormvariate(0.3, 0.4))
             outcome = self._one(_OUTCOMES)
             failed = outcome == "failed"
             turn = made.add(
@@ -189,7 +191,7 @@ class Maker:
                 id=self._id(),
                 conversation_id=conversation["id"],
                 index=index,
-                origin="voice",
+                origin=self._one(_ORIGINS),
                 caller_text=self._chance.choice(_ASKED),
                 heard_text=self._chance.choice(_HEARD),
                 outcome=outcome,
@@ -197,8 +199,8 @@ class Maker:
                 ref=self._ref() if failed else "",
                 started_at=started_at,
                 caller_done_at=started_at + timedelta(seconds=2),
-                answered_at=started_at + timedelta(seconds=4),
-                ended_at=started_at + timedelta(seconds=9),
+                answered_at=None if failed else answered_at,
+                ended_at=answered_at + timedelta(seconds=5),
             )
             for sequence in range(1, next(shares) + 1):
                 self._call(made, turn, sequence)

@@ -1,10 +1,21 @@
-"""Pictures of the operators' pages, of a conversation in which two tools failed and one takes its time."""
+"""Pictures of the operators' pages: of a call whose tools fail or take their time, and of many calls."""
 
 from pathlib import Path
 
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
-from demo.screenshots.stage import PATIENCE, WIDTHS, Scheme, ask, browser, opened, running
+from demo.screenshots import operating
+from demo.screenshots.stage import (
+    PATIENCE,
+    WIDTHS,
+    answered,
+    ask,
+    browser,
+    opened,
+    picture,
+    running,
+    signed_in,
+)
 from demo.tests.e2e.stack import Stack
 
 CALLER = "?phone=%2B34600000001"
@@ -28,35 +39,24 @@ def make(folder: Path) -> None:
         dark = signed_in(chromium, "desktop", stack, "dark")
         first_conversation(dark, stack)
         picture(dark, folder, "conversation-dark", "desktop")
+    operating.take_all(folder)
 
 
 def talk(page: Page, stack: Stack) -> None:
     """A conversation that goes well, then badly twice, and whose last tool still runs."""
     page.goto(f"{stack.url}{CALLER}")
-    log = page.get_by_role("log")
     ask(page, "What is the oxygen level in cage four?")
-    expect(log).to_contain_text("it is steady", timeout=PATIENCE)
+    answered(page, "it is steady")
     stack.portal.faults.add(kind="status", status=503)
     ask(page, "Give me my briefing.")
-    expect(log).to_contain_text("cannot be reached", timeout=PATIENCE)
+    answered(page, "cannot be reached")
     stack.portal.faults.clear()
     stack.portal.faults.add(kind="tool_error", text="No podcast is published yet.", times=1)
     ask(page, "List my podcasts.")
-    expect(log).to_contain_text("No podcast is published yet", timeout=PATIENCE)
+    answered(page, "No podcast is published yet")
     stack.portal.faults.add(kind="slow", tool=SLOW, seconds=600, times=1)
     ask(page, "Read the transcript of the latest episode.")
-    expect(log).to_contain_text("Reading a transcript", timeout=PATIENCE)
-
-
-def signed_in(chromium: Browser, width: str, stack: Stack, scheme: Scheme = "light") -> Page:
-    """An operator's browser."""
-    page = opened(chromium, width, scheme)
-    page.goto(f"{stack.url}admin/login/")
-    page.get_by_label("Username").fill(stack.operator)
-    page.get_by_label("Password").fill(stack.password)
-    page.get_by_role("button", name="Log in").click()
-    page.wait_for_url("**/admin/")
-    return page
+    expect(page.get_by_role("log")).to_contain_text("Reading a transcript", timeout=PATIENCE)
 
 
 def first_conversation(page: Page, stack: Stack) -> None:
@@ -92,9 +92,3 @@ def take(page: Page, stack: Stack, folder: Path, width: str) -> None:
     [failed] = stack.rows("SELECT id FROM conversations_toolcall WHERE code = 'tool_error'")
     page.goto(f"{stack.url}{CALLS}{failed['id']}/change/")
     picture(page, folder, "tool-call", width)
-
-
-def picture(page: Page, folder: Path, name: str, width: str) -> None:
-    """What is on screen now."""
-    page.wait_for_load_state("networkidle")
-    page.screenshot(path=folder / f"{name}-{width}.png", animations="disabled")

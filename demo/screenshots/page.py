@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Literal
 
 import django
-from PIL import Image
 from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, expect, sync_playwright
+
+from demo.screenshots.palette import shrink
 
 Scheme = Literal["light", "dark"]
 
@@ -34,8 +35,9 @@ FLAGS = (
 SIZES = {
     "desktop": ViewportSize(width=1280, height=800),
     "phone": ViewportSize(width=390, height=844),
+    "landscape": ViewportSize(width=740, height=360),
 }
-COLOURS = 96
+COLOURS = 200
 SETTLED_MS = 1200
 PATIENCE_MS = 60_000
 RATE = 48_000
@@ -58,6 +60,9 @@ MORE = (
     "microphone-denied",
     "unknown-caller",
     "settings",
+    "holding",
+    "rated",
+    "tools-ended",
 )
 # Scenes, size, colours, language.
 TAKES: tuple[tuple[tuple[str, ...], str, Scheme, str], ...] = (
@@ -68,6 +73,7 @@ TAKES: tuple[tuple[tuple[str, ...], str, Scheme, str], ...] = (
     (("hearing",), "desktop", "light", "ar"),
     (("speaking", "sheet"), "phone", "dark", "en"),
     (("ready",), "phone", "light", "es"),
+    (("speaking", "sheet"), "landscape", "light", "en"),
     (MORE, "desktop", "light", "en"),
     (MORE, "phone", "light", "en"),
 )
@@ -141,7 +147,7 @@ def shown(context: BrowserContext, name: str, path: Path, language: str) -> None
         settle(page)
         page.screenshot(path=path, animations="disabled", caret="hide")
         page.close()
-    shrink(path)
+    shrink(path, COLOURS)
 
 
 def settle(page: Page) -> None:
@@ -149,13 +155,6 @@ def settle(page: Page) -> None:
     page.mouse.move(0, 0)
     page.evaluate("() => document.activeElement.blur()")
     page.wait_for_timeout(SETTLED_MS)
-
-
-def shrink(path: Path) -> None:
-    """A palette is enough for a page of few colours."""
-    with Image.open(path) as picture:
-        small = picture.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
-    small.save(path, optimize=True)
 
 
 if __name__ == "__main__":
