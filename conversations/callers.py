@@ -57,8 +57,9 @@ def named(part: str) -> list[Known]:
 
 
 def with_phone_ending(ending: str) -> list[Known]:
-    """The callers who used a phone link with these last digits."""
-    return _known(Q(phone_links__phone_ending=ending))
+    """The callers who used a phone link with these last digits, with all of their conversations."""
+    behind = Conversation.objects.filter(phone_links__phone_ending=ending).values("backend_user_id")
+    return _known(Q(backend_user_id__in=behind))
 
 
 def unused_links(phone: str) -> Sequence[UUID]:
@@ -70,7 +71,7 @@ def unused_links(phone: str) -> Sequence[UUID]:
 def _known(condition: Q) -> list[Known]:
     found = Conversation.objects.filter(condition).exclude(backend_user_id="").order_by()
     callers = found.values("backend_user_id").annotate(
-        name=Min("caller_name"), conversations=Count("pk", distinct=True), last_seen_at=Max("last_seen_at")
+        name=Min("caller_name"), conversations=Count("pk"), last_seen_at=Max("last_seen_at")
     )
     return [Known(**each) for each in callers.order_by("-last_seen_at")[:MOST]]
 

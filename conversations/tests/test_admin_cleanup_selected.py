@@ -6,6 +6,7 @@ from io import StringIO
 import pytest
 from django.contrib.admin.models import LogEntry
 from django.core.management import call_command
+from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
@@ -73,7 +74,7 @@ def test_where_nothing_is_due_there_is_nothing_to_say_yes_to():
     assert "Yes, clean up" not in page
 
 
-@pytest.mark.parametrize("person", [make.viewer, make.auditor])
+@pytest.mark.parametrize("person", [make.viewer, make.auditor, Client])
 def test_nobody_but_an_operator_cleans_up(person):
     live, old = running(), called(40)
     person().post(LIST, chosen(live, old, confirmed="yes"))

@@ -2,6 +2,7 @@
 
 import pytest
 from django.contrib.admin.models import LogEntry
+from django.test import Client
 from django.urls import reverse
 
 from conversations.identity import links
@@ -47,15 +48,16 @@ def left():
 
 
 def test_looking_shows_all_who_may_be_meant_and_changes_nothing(there):
+    make.conversation(backend_user_id="u-1", caller_name="Ana")
     response = asked(make.operator())
     page = make.words(response)
     assert dict(response.context["facts"])["Unused links of exactly this phone, these are erased"] == "1"
     assert dict(response.context["facts"])["Other links with the same last four digits"] == "3"
-    assert "Ana" in page
+    assert "<bdi>u-1</bdi>: 2 conversations, last" in page
     assert "Ben" in page
     assert "Far" not in page
     assert str(there["nameless"].pk) in page
-    assert len(left()) == 4
+    assert len(left()) == 5
     assert PhoneLink.objects.get(pk=there["link"]).phone_ciphertext
     assert not LogEntry.objects.exists()
 
@@ -89,7 +91,7 @@ def test_what_is_no_phone_is_told_so(there):
     assert "This is not a phone number." in make.words(make.operator().post(ADDRESS, {"phone": "nobody"}))
 
 
-@pytest.mark.parametrize("person", [make.viewer, make.auditor])
+@pytest.mark.parametrize("person", [make.viewer, make.auditor, Client])
 def test_nobody_but_an_operator_erases_by_phone(person, there):
     asked(person(), confirmed="yes", keep="rows", caller=["u-1"])
     assert len(left()) == 4

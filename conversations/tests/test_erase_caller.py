@@ -108,7 +108,7 @@ def test_a_phone_loses_its_unused_links_and_names_all_who_may_be_meant(three, li
 def test_a_phone_is_looked_up_without_being_erased(three, linked):
     said = run("--phone", "+34600000001", "--dry-run")
     assert "unused phone links: would erase 1" in said
-    assert "u-1  Ada Admin  1 conversations" in said
+    assert "u-1  Ada Admin  2 conversations" in said
     assert f"conversation {three[2].pk}" in said
     assert PhoneLink.objects.get(pk=linked[0]).phone_ciphertext
 
