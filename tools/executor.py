@@ -9,6 +9,7 @@ import time
 import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import structlog
@@ -103,13 +104,17 @@ async def run(
             excerpt=rendered.excerpt,
             duration_ms=_since(started),
         )
-    log.info(
-        "tool.executed",
-        tool=known,
-        status=outcome.status,
-        code=outcome.code,
-        duration_ms=outcome.duration_ms,
-        chars=outcome.chars,
+    # Whoever waits for the outcome goes on first.
+    asyncio.get_running_loop().call_soon(
+        partial(
+            log.info,
+            "tool.executed",
+            tool=known,
+            status=outcome.status,
+            code=outcome.code,
+            duration_ms=outcome.duration_ms,
+            chars=outcome.chars,
+        )
     )
     return outcome
 

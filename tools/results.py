@@ -23,8 +23,10 @@ MAX_TITLE = 120
 TITLE_DEPTH = 4
 EXCERPT = 500
 # A run of base64 this long is a file, not a word; shorter ones may be ids and hashes that the model needs.
+BLOB_SIZE = 1024
 BLOB = re.compile(
-    r"(?:data:([\w.+-]{1,60}/[\w.+-]{1,60});base64,|(?<![A-Za-z0-9+/_-]))([A-Za-z0-9+/_-]{1024,}={0,2})"
+    r"(?:data:([\w.+-]{1,60}/[\w.+-]{1,60});base64,|(?<![A-Za-z0-9+/_-]))"
+    rf"([A-Za-z0-9+/_-]{{{BLOB_SIZE},}}={{0,2}})"
 )
 BLOB_VARIETY = 20
 BLOB_KINDS = {
@@ -122,8 +124,11 @@ def clean(text: str, secret: str = "") -> str:
     """
     if len(secret) >= MIN_SECRET:
         text = text.replace(secret, HIDDEN)
-    text = FRAME.sub(lambda found: FRAME_QUOTED[found.group()], UNSAFE.sub("\ufffd", text))
-    return BLOB.sub(_described, text)
+    if "\x00" in text or not text.isascii():
+        text = UNSAFE.sub("\ufffd", text)
+    if "[" in text or "<" in text:
+        text = FRAME.sub(lambda found: FRAME_QUOTED[found.group()], text)
+    return BLOB.sub(_described, text) if len(text) >= BLOB_SIZE else text
 
 
 def shorten(text: str, size: int) -> str:
