@@ -85,7 +85,7 @@ class ServiceSide:
             return []
         if self._floor.output.take_perceived(response_id):
             turn.answer.sounds(now)
-            self._floor.moved_at = now
+            self._floor.moved_at, self._floor.utterances.ignored = now, 0
             if not self._floor.responses.is_line(response_id):
                 turn.owed, turn.answered_at = False, turn.answered_at or now
         if turn is self._floor.turn and (self._floor.output.overflows(response_id) or turn.answer.overflows):

@@ -21,6 +21,7 @@ from conversations.core.service import ServiceSide
 from conversations.core.thinking import Thinking
 from conversations.core.transcript import Said
 from conversations.core.turns import Turn
+from conversations.core.utterances import MOST_IGNORED
 
 SILENCE = "silence"
 OUTPUT = (e.ResponseStarted, e.TextDelta, e.TextDone, e.AudioDelta, e.Structure)
@@ -158,6 +159,7 @@ class Machine:
 
     def _break_silence(self, now: float) -> list[Effect]:
         floor, opened, since = self._floor, list[Effect](), self._floor.moved_at
+        floor.utterances.ignored = 0
         if floor.turn is None:
             _, opened = floor.open("voice", now)
             floor.moved_at = since
@@ -187,7 +189,8 @@ class Machine:
         self._at_work = (
             asked or floor.tools.running or floor.thinks_at_work or (turn is not None and turn.awaits_browser)
         )
-        if (was_at_work and not self._at_work) or (due and not was_due):
+        again = turn is None and floor.utterances.ignored > MOST_IGNORED
+        if (was_at_work and not self._at_work) or (due and not was_due and not again):
             floor.moved_at = now
         if due and not self._at_work:
             if self._watching:

@@ -14,6 +14,8 @@ from conversations.core.recent import Recent
 from conversations.core.turns import Turn
 
 REMEMBERED = 64
+# So many in a row without an answer set the clock of silence back; a noisy room must not do so forever.
+MOST_IGNORED = 3
 
 
 @dataclass(slots=True)
@@ -49,12 +51,14 @@ class Utterances:
     """The caller's latest utterance, and those before it whose transcripts may still come.
 
     `announced` says that the service ended an answer for the caller's sake, and has not said why so far.
+    `ignored` counts those in a row of which nothing came before the next.
     """
 
     def __init__(self) -> None:
         self._known: Recent[Utterance] = Recent(REMEMBERED)
         self._latest: Utterance | None = None
         self.announced = False
+        self.ignored = 0
         self.push: Push | None = None
 
     @property
@@ -107,6 +111,7 @@ class Utterances:
     def give_up(self, outcome: str) -> None:
         """The caller did something else before the latest utterance had a turn."""
         if self.open is not None:
+            self.ignored += self.unanswered
             self.open.outcome = outcome
 
     def heard(self, item_id: str) -> Utterance | None:

@@ -100,6 +100,52 @@ def test_speech_that_is_neither_transcribed_nor_answered_ends_in_one_apology(tex
     assert_turn_ended(play, "done", caller_text="Hello?")
 
 
+@pytest.mark.parametrize("is_told_why", [True, False])
+def test_noise_that_nobody_answers_puts_the_apology_off_for_a_while_and_no_longer(is_told_why):
+    play = Play()
+    play.types("Hello?")
+    since = play.now
+    for number in range(20):
+        play.wait(15)
+        if play.told:
+            break
+        play.begins_to_speak(f"u{number}")
+        play.stops_speaking(f"u{number}")
+        if is_told_why:
+            play.is_understood(None, f"u{number}")
+    assert play.now - since <= 100
+    assert_apologised(play, "no_answer")
+    play.look_away().begins_to_speak("last")
+    play.stops_speaking("last")
+    play.wait(19)
+    assert play.told == [], "it begins anew"
+    play.wait(2)
+    assert_apologised(play, "no_answer")
+
+
+def test_noise_from_before_an_answer_counts_no_more():
+    play = Play()
+    for number in range(6):
+        play.begins_to_speak(f"noise_{number}")
+        play.stops_speaking(f"noise_{number}")
+        play.wait(3)
+    play.says("Hello?", "words")
+    play.responds("Yes?")
+    play.wait(60)
+    play.begins_to_speak("noise")
+    play.stops_speaking("noise")
+    play.wait(19)
+    assert play.told == []
+
+
+def test_a_caller_who_is_understood_each_time_has_the_whole_time_for_each():
+    play = Play()
+    for number in range(20):
+        play.says("And one more thing.", f"u{number}")
+        play.wait(15)
+    assert play.told == []
+
+
 @pytest.mark.except_in("s2s-2026-08a", *SENTENCES, because="these services announce no answers")
 def test_speech_that_is_answered_before_it_is_transcribed_needs_no_apology():
     play = Play()
