@@ -178,7 +178,7 @@ def speaking(page: Page, server: PageServer, line: Line) -> None:
 def interrupted(page: Page, server: PageServer, line: Line) -> None:
     speaking(page, server, line)
     expect_phase(page, "speaking")
-    until(page, lambda: [event for event in line.of("vocero.client.played") if event["played_ms"] > 800])
+    until(page, lambda: [event for event in line.of("vocero.client.played") if event["played_ms"] > 2500])
     page.click("#stop")
     expect(page.locator(".answer .cut")).to_be_visible()
 

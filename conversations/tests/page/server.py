@@ -71,7 +71,7 @@ class PageServer:
         self.requests = []
         self.words = {}
         handler = functools.partial(_Handler, self)
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        self._http = _Http(("127.0.0.1", 0), handler)
         self.address = f"http://127.0.0.1:{self._http.server_port}"
 
     def word(self, text):
@@ -88,6 +88,12 @@ class PageServer:
             self._http.shutdown()
             self._http.server_close()
             thread.join()
+
+
+class _Http(ThreadingHTTPServer):
+    """A page asks for all of its files at once."""
+
+    request_queue_size = 128
 
 
 class _Handler(BaseHTTPRequestHandler):
