@@ -131,14 +131,14 @@ with the least and the most in parentheses. Of {all} targets {met} are met.
 
 CPU a message: *bytes through* are cheap, since frames go between Vocero's sockets without a queue or a
 task for each. Above them every frame is read as JSON, both ways, held against its list and its gate, and
-counted for what was heard: that is half of their cost again, in plain Python. Live sessions and p99 are
-measured on cores that the load shares. Memory: the MCP SDK's client, with the stream in which its server
-tells of changes, holds some 110 KiB in six tasks and two connections for as long as it is open, which is a
-minute after its last use; the buffers of the speech service's socket grow to the largest frame, the
-declared session, and stay so; the rest are the call's own tasks and what they wait for, in many small
-pieces. A browser that does not read is bounded by the outbox, which holds half a minute of sound, by what
-the service has sent ahead, and by what the allocator cannot give back. Tool turn: the opening row is
-committed before the request leaves, in the journal's thread: more than half of what is added, and more
-the busier the machine is. Parser: it pays for each piece, so pieces of one character cost most. Other work
-on the machine moves p99 and the number of sessions most.
+counted for what was heard: half to two thirds of their cost again, in plain Python. Live sessions and p99
+are measured on cores that the load shares. Memory: the MCP SDK's client, with the stream in which its
+server tells of changes, holds some 110 KiB in six tasks and two connections for as long as it is open,
+which is a minute after its last use; the buffers of the speech service's socket grow to the largest
+frame, the declared session, and stay so; the rest are the call's own tasks and what they wait for, in
+many small pieces. A browser that does not read is bounded by the outbox, which holds half a minute of
+sound, by what the service has sent ahead, and by what the allocator cannot give back. Tool turn: the
+opening row is committed before the request leaves, in the journal's thread: more than half of what is
+added, and more the busier the machine is. Parser: it pays for each piece, so pieces of one character cost
+most. Other work on the machine moves p99 and the number of sessions most.
 """

@@ -15,6 +15,9 @@ NAME = "vocero.frames"
 _WHOLE_TEXT = 0x81
 _MASKED = 0x80
 _TWO, _EIGHT = 126, 127
+# How long the header of a client's frame is, by its second byte; any other is six bytes long.
+_HEADERS = {_MASKED | _TWO: 8, _MASKED | _EIGHT: 14}
+_SHORTEST = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +70,7 @@ class Frames:
             return False
         if not self._server.is_idle():
             return False
-        start = _HEADERS.get(frame[1], 6)
+        start = _HEADERS.get(frame[1], _SHORTEST)
         try:
             text = apply_mask(frame[start:], frame[start - 4 : start]).decode()
         except UnicodeDecodeError:
@@ -81,9 +84,6 @@ class Frames:
             self._in_parts = part[0] < 0x80
         self._owed = size - len(part)
         self._server.parse(part)
-
-
-_HEADERS = {_MASKED | _TWO: 8, _MASKED | _EIGHT: 14}
 
 
 def with_frames(scope: Mapping[str, Any], frames: Frames) -> dict[str, Any]:

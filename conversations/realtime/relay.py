@@ -47,6 +47,7 @@ PROCESS = uuid.uuid4().hex[:12]
 class Seat(Protocol):
     """A socket in the call. With `extras` its client knows Vocero's own events; `over` when it has ended.
 
+    `offer` sends a frame where that needs no waiting, and says so; `send` sends any.
     `language` is the one that its client asked for, such as `es`; empty where it asked for none.
     """
 

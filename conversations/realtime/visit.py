@@ -45,7 +45,10 @@ class Knock:
 
 
 class Visit:
-    """The owner of one socket; its task outlives the consumer, so that it always ends."""
+    """The owner of one socket; its task outlives the consumer, so that it always ends.
+
+    `offer` sends a frame where that needs no waiting, and says so; it may never.
+    """
 
     def __init__(
         self,
@@ -55,7 +58,7 @@ class Visit:
         offer: Callable[[str], bool] = never,
     ) -> None:
         self.extras, self.language = knock.extras, knock.language
-        self._knock, self._send, self._close, self._offer = knock, send, close, offer
+        self._knock, self._send, self._close, self.offer = knock, send, close, offer
         self._relay: Relay | None = None
         self._early = Waiting()
         self._ended: asyncio.Future[Ending] = asyncio.get_running_loop().create_future()
@@ -86,10 +89,6 @@ class Visit:
         """The socket ends like this; the first ending counts."""
         if not self._ended.done():
             self._ended.set_result(ending)
-
-    def offer(self, frame: str) -> bool:
-        """Sends it where that needs no waiting, and says so."""
-        return not self._gone and self._offer(frame)
 
     async def send(self, frame: str) -> None:
         """Sends it while the client is there."""
