@@ -139,6 +139,6 @@ frame, the declared session, and stay so; the rest are the call's own tasks and 
 many small pieces. A browser that does not read is bounded by the outbox, which holds half a minute of
 sound, by what the service has sent ahead, and by what the allocator cannot give back. Tool turn: the
 opening row is committed before the request leaves, in the journal's thread: more than half of what is
-added, and more the busier the machine is. Parser: it pays for each piece, so pieces of one character cost
-most. Other work on the machine moves p99 and the number of sessions most.
+added, and more the busier the machine is. Journal: a row of a batch on PostgreSQL still costs its own
+statement and its way there. Other work on the machine moves p99 and the number of sessions most.
 """
