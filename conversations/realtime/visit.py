@@ -96,7 +96,8 @@ class Visit:
             return
         try:
             await self._send(frame)
-        except OSError:
+        except (OSError, RuntimeError):
+            # Some servers call it an error of ours where they have ended the socket and not told of it yet.
             self._gone = True
             # What the client sent before it left may still be on its way in, and the goodbye comes after it.
             self._missing = asyncio.get_running_loop().call_later(GOODBYE, self.leave, 1006)
