@@ -15,7 +15,7 @@ class Timers:
 
     def start(self, name: str, seconds: float) -> None:
         self.stop(name)
-        self._running[name] = asyncio.get_running_loop().call_later(seconds, self._fired, name)
+        self._running[name] = asyncio.get_running_loop().call_later(seconds, self._fire, name)
 
     def stop(self, name: str) -> None:
         timer = self._running.pop(name, None)
@@ -25,3 +25,8 @@ class Timers:
     def stop_all(self) -> None:
         for name in list(self._running):
             self.stop(name)
+
+    def _fire(self, name: str) -> None:
+        # Many are named after a response: kept, they would grow with the call.
+        del self._running[name]
+        self._fired(name)
