@@ -68,7 +68,8 @@ def render(name: str, result: ToolResult, room: int, secret: str = "") -> Render
     if fitted is None:
         return None
     text, truncated = fitted
-    titles = titles_of([{"title": title} for title in result.titles] if result.titles else data)
+    named = normalise([{"title": title} for title in result.titles], secret)
+    titles = titles_of(named or data)
     return Rendered(label + text, truncated, titles, excerpt(text))
 
 

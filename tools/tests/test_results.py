@@ -258,6 +258,12 @@ def test_titles_are_few_short_distinct_and_near_the_surface():
     assert rendered({"title": "Data"}, titles=("Chosen",)).titles == ("Chosen",)
 
 
+def test_titles_that_a_source_names_are_as_clean_as_those_in_its_data():
+    named = ("of token-12345678", "half \ud83d\x00")
+    result = ToolResult({}, titles=named)
+    assert render("search", result, 1000, "token-12345678").titles == ("of [hidden]", "half \ufffd\ufffd")
+
+
 def test_the_excerpt_is_one_short_line():
     rendering = rendered("a\nb " + "word " * 500)
     assert rendering.excerpt.startswith("a b word")
