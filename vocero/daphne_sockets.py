@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
 from typing import Any
 
-from vocero.frames import Frames, Server, with_frames
+from vocero.frames import MOST_UNREAD, Frames, Server, with_frames
 
 App = Callable[[Any, Any, Any], Awaitable[None]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
@@ -31,7 +31,7 @@ def mended(app: App, stop: Stop) -> App:
         protocol = _protocol(send) if scope["type"] == "websocket" else None
         if protocol is not None:
             send = _Sender(protocol, send)
-            scope = with_frames(scope, _beside(protocol, send.write))
+            scope = with_frames(scope, _beside(protocol, send))
         await app(scope, receive, send)
 
     return served
@@ -59,13 +59,19 @@ def _bound(send: Any) -> Any:
     return send.args[0] if isinstance(send, partial) and send.args else None
 
 
-def _beside(protocol: Any, write: Callable[[bytes], bool]) -> Frames:
+def _beside(protocol: Any, sender: _Sender) -> Frames:
     """The frames of a socket; handshake, pings, closing and whatever else comes stay the protocol's."""
+    received = protocol.dataReceived
+
+    def parse(data: bytes) -> None:
+        received(data)
+        if sender.unread > MOST_UNREAD:
+            protocol.transport.abortConnection()
 
     def is_idle() -> bool:
         return bool(protocol.state == protocol.STATE_OPEN and protocol.application_queue.empty())
 
-    frames = Frames(Server(protocol.dataReceived, is_idle, write))
+    frames = Frames(Server(parse, is_idle, sender.write))
     protocol.dataReceived = frames.read
     return frames
 
@@ -83,6 +89,14 @@ class _Sender:
         self._is_plain = type(protocol.transport).__module__ == "twisted.internet.tcp"
         protocol.transport.unregisterProducer()
         protocol.transport.registerProducer(self, True)
+
+    @property
+    def unread(self) -> int:
+        """Bytes that wait for the client in its socket's buffers."""
+        transport = self._protocol.transport
+        # That of TLS has another below it.
+        below = getattr(transport, "transport", transport)
+        return len(below.dataBuffer) + int(below._tempDataLen)
 
     def write(self, data: bytes) -> bool:
         """Sends bytes of ours where that needs no waiting, and says so."""

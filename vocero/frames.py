@@ -12,6 +12,9 @@ Take = Callable[[str], None]
 
 # The extension of an ASGI scope under which an application finds the frames of its socket.
 NAME = "vocero.frames"
+# Servers answer every ping, also those of a client that reads no answer: where more than any frame of ours
+# waits for it, the socket ends.
+MOST_UNREAD = 24 * 1024 * 1024
 _WHOLE_TEXT = 0x81
 _MASKED = 0x80
 _TWO, _EIGHT = 126, 127

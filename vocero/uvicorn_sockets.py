@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
-from vocero.frames import Frames, Server, with_frames
+from vocero.frames import MOST_UNREAD, Frames, Server, with_frames
 
 App = Callable[[Any, Any, Any], Awaitable[None]]
 
@@ -37,6 +37,14 @@ class _Between:
 def _beside(protocol: Any) -> Frames:
     """The frames of a socket; handshake, pings, closing and whatever else comes stay the protocol's."""
 
+    def parse(data: bytes) -> None:
+        transport = protocol.transport
+        if transport.is_closing():
+            return
+        protocol.data_received(data)
+        if transport.get_write_buffer_size() > MOST_UNREAD:
+            transport.abort()
+
     def is_idle() -> bool:
         return protocol.queue.empty() and not protocol.close_sent
 
@@ -46,7 +54,7 @@ def _beside(protocol: Any) -> Frames:
         protocol.transport.write(data)
         return True
 
-    frames = Frames(Server(protocol.data_received, is_idle, write))
+    frames = Frames(Server(parse, is_idle, write))
     between = _Between(
         frames.read,
         protocol.eof_received,

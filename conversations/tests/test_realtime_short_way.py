@@ -1,6 +1,7 @@
 """The short way for frames on both servers: most take it, in order with the rest, and never without bound."""
 
 import asyncio
+import contextlib
 import datetime
 import functools
 import os
@@ -16,8 +17,10 @@ from websockets.exceptions import ConnectionClosed
 
 from conversations.tests.echo_asgi import FLOOD, MOST, PIECE
 from conversations.tests.serving import daphne_command, free_port, process, uvicorn_command
+from vocero.frames import MOST_UNREAD
 
 PATIENCE = 20.0
+PINGS = (b"\x89\xfd\0\0\0\0" + b"x" * 125) * 2_000
 ECHO = "conversations.tests.echo_asgi:application"
 
 
@@ -134,3 +137,19 @@ async def test_a_client_that_does_not_read_gets_no_more_than_fits_and_then_all_o
         assert heard == f"short {pieces} taken"
         assert 0 < pieces < MOST
         assert (await socket.recv()).endswith("after")
+
+
+@patient
+async def test_a_client_that_pings_and_reads_no_answer_is_cut_off_before_the_answers_fill_the_memory(echo):
+    async with echo() as socket:
+        await socket.send("Hello.")
+        await socket.recv()
+        socket.transport.pause_reading()
+        sent = 0
+        with contextlib.suppress(ConnectionError, ConnectionClosed):
+            while not socket.transport.is_closing() and sent < 4 * MOST_UNREAD:
+                socket.transport.write(PINGS)
+                sent += len(PINGS)
+                await socket.drain()
+        assert MOST_UNREAD < sent < 4 * MOST_UNREAD
+        socket.transport.abort()
