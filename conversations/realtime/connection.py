@@ -27,6 +27,8 @@ CLOSE_TIMEOUT = 0.5
 # A service that answers no ping within this many seconds is gone.
 SILENCE = 20.0
 MAX_FRAME = 16 * 1024 * 1024
+# What a part of a frame costs beside its bytes, so that empty ones without end are bounded too.
+PART_COST = 64
 # Frames that are kept until somebody reads them; the service waits then.
 AHEAD = 16
 READ_BUFFER = 4 * 1024
@@ -166,7 +168,7 @@ class SpeechConnection(WSListener):
         """A frame in parts."""
         part = frame.get_payload_as_bytes()
         self._parts.append(part)
-        self._size += len(part)
+        self._size += len(part) + PART_COST
         if self._size > MAX_FRAME:
             raise WSProtocolError(WSCloseCode.MESSAGE_TOO_BIG, "too large")
         if frame.fin:

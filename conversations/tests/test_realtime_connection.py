@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 import pytest
 from websockets.asyncio.server import serve
 
-from conversations.realtime.connection import AHEAD, SpeechUnavailable, dial
+from conversations.realtime.connection import AHEAD, MAX_FRAME, PART_COST, SpeechUnavailable, dial
 
 FRAME = "x" * 100_000
 MANY = 400
@@ -100,6 +100,16 @@ async def test_a_frame_in_parts_is_one_frame_and_bytes_are_none():
 
     async with service(talk) as connection:
         assert [await connection.receive(), await connection.receive()] == ["einsü", "zwei"]
+
+
+async def test_parts_without_anything_in_them_end_the_connection_once_there_are_too_many():
+    async def talk(line):
+        line.transport.write(b"\x01\x00" + b"\x00\x00" * (MAX_FRAME // PART_COST))
+        await line.wait_closed()
+
+    async with service(talk) as connection:
+        with pytest.raises(SpeechUnavailable):
+            await connection.receive()
 
 
 async def test_a_frame_that_is_no_text_ends_the_connection():
