@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from conversations.core.events import AudioDelta
+from conversations.core.gate import MOST_TEXT, PIECE_COST
 from conversations.core.recent import Recent
 from conversations.realtime.deltas import Piece
 from conversations.realtime.dialects import Traits
@@ -42,10 +43,17 @@ class _Item:
     text_done: bool = False
     part_done: bool = False
     done: bool = False
+    size: int = 0
 
     @property
     def text(self) -> str:
         return "".join(self.texts)
+
+    def keep(self, text: str) -> None:
+        """One more piece, as long as it is of an answer that a caller may hear."""
+        self.size += len(text) + PIECE_COST
+        if self.size <= MOST_TEXT:
+            self.texts.append(text)
 
 
 @dataclass(slots=True)
@@ -97,7 +105,7 @@ class Completion:
             return item is not None and item.sounding
         if not item.texts or piece.content_index:
             return False
-        item.texts.append(piece.text)
+        item.keep(piece.text)
         return True
 
     def whole(self, event: Told) -> list[Told]:
@@ -196,7 +204,7 @@ class Completion:
             return [*before, event]
         if kind == "audio" and self.traits.deltas is None:
             self.traits.deltas = True
-        item.texts.append(str(event.get("delta") or ""))
+        item.keep(str(event.get("delta") or ""))
         return [*before, event]
 
     def _words_done(self, event: Told) -> list[Told]:
@@ -214,7 +222,7 @@ class Completion:
         item.chunked = True
         # What comes in pieces was cut between words.
         joined = text if not item.texts or item.text[-1:].isspace() or text[:1].isspace() else f" {text}"
-        item.texts.append(joined)
+        item.keep(joined)
         rest = {key: value for key, value in event.items() if key not in ("transcript", "text")}
         return [*before, {**rest, "type": event["type"].removesuffix("done") + "delta", "delta": joined}]
 
