@@ -59,12 +59,14 @@ class Frames:
         """What the client sent next, cut anywhere."""
         if self._header:
             data, self._header = self._header + data, b""
-        while data:
-            size = self._owed or _size(data)
+        start = 0
+        while start < len(data):
+            size = self._owed or _size(data, start)
             if not size:
-                self._header = data
+                self._header = data[start:]
                 return
-            frame, data = data[:size], data[size:]
+            frame = data[start : start + size]
+            start += size
             if self._owed or len(frame) < size or not self._taken(frame):
                 self._leave(frame, size)
 
@@ -100,16 +102,18 @@ def of(scope: Mapping[str, Any]) -> Frames | None:
     return found
 
 
-def _size(data: bytes) -> int:
+def _size(data: bytes, start: int) -> int:
     """Bytes of the frame that begins there, its header included; 0 where that is not there yet."""
-    if len(data) < 2:
+    there = len(data) - start
+    if there < 2:
         return 0
-    mask, length = (4, data[1] - _MASKED) if data[1] >= _MASKED else (0, data[1])
+    second = data[start + 1]
+    mask, length = (4, second - _MASKED) if second >= _MASKED else (0, second)
     if length < _TWO:
         return 2 + mask + length
     if length == _TWO:
-        return 4 + mask + int.from_bytes(data[2:4]) if len(data) >= 4 else 0
-    return 10 + mask + int.from_bytes(data[2:10]) if len(data) >= 10 else 0
+        return 4 + mask + int.from_bytes(data[start + 2 : start + 4]) if there >= 4 else 0
+    return 10 + mask + int.from_bytes(data[start + 2 : start + 10]) if there >= 10 else 0
 
 
 def _header(size: int) -> bytes:
