@@ -11,6 +11,7 @@ from typing import Any, cast
 import structlog
 
 from conversations.brains.brain import Brain
+from conversations.brains.letters import Letters
 from conversations.brains.live import LiveSession, Method, place_of
 from conversations.brains.loop import ModelFailed
 from conversations.brains.outlet import Outlet
@@ -150,17 +151,22 @@ class Answering:
 
     async def _speak(self) -> None:
         await self._world.prepare()
-        pieces = self._brain.respond(self._session, self.ask.text)
+        pieces, letters = self._brain.respond(self._session, self.ask.text), Letters()
         async with aclosing(cast("Any", pieces)):
             async for piece in pieces:
-                if not piece:
-                    continue
-                if self._answered_at is None:
-                    self._answered_at = self._world.ports.now()
-                self._said.append(piece)
-                await self.outlet.speak(piece)
+                if piece:
+                    await self._say(letters.take(piece))
+        await self._say(letters.rest())
         if not self.text:
             raise ModelFailed("no_answer")
+
+    async def _say(self, piece: str) -> None:
+        if not piece:
+            return
+        if self._answered_at is None:
+            self._answered_at = self._world.ports.now()
+        self._said.append(piece)
+        await self.outlet.speak(piece)
 
     async def _begin(self, methods: Sequence[Method]) -> Workbench:
         """The tools of this turn, which are looked at once."""

@@ -111,6 +111,15 @@ async def test_the_answer_streams_and_becomes_a_turn_of_the_record(brain, ada):
     assert (turn["caller_text"], turn["heard_text"]) == ("What is the oxygen?", "Seven point four.")
 
 
+async def test_a_character_that_the_model_s_server_cut_in_half_is_said_whole(brain, ada):
+    brain(["A trout \ud83d", "\udc1f", " and half a \ud83d"])
+    async with asks(ada, "What swims here?") as asking:
+        await asking.over()
+    assert asking.last["text"] == "A trout 🐟 and half a \ufffd"
+    (turn,) = (await ada.record())["turns"]
+    assert turn["heard_text"] == "A trout 🐟 and half a \ufffd"
+
+
 async def test_narrate_call_and_report_are_two_units_and_the_first_is_there_while_the_tool_runs(brain, ada):
     call = picks("log_meal", meal={"kind": "dinner"}, grams=200)
     brain(["I write that down.", call], ["Two hundred grams."])
