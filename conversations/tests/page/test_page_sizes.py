@@ -2,6 +2,7 @@
 
 import pytest
 
+from conversations.tests.page.person import opened
 from conversations.tests.page.scenes import SCENES
 from conversations.tests.page.server import Line
 from conversations.tests.page.test_page_everyone import STICKS_OUT
@@ -44,3 +45,16 @@ def test_nothing_sticks_out_and_what_is_told_is_told_in_one_place(window, server
     page.close()
     assert told == {"status": 1, "log": 1, "live": 0, "open": 0}
     assert {where: what for where, what in found.items() if what != ([], False)} == {}
+
+
+@pytest.mark.parametrize("side", [150, 240, 300])
+def test_the_ring_is_as_high_as_it_is_wide(page, server, line, side):
+    """A canvas begins as 300 by 150."""
+    page.add_init_script(f"""
+      const size = new CSSStyleSheet();
+      size.replaceSync(".orb {{ width: {side}px !important; height: {side}px !important; }}");
+      document.adoptedStyleSheets.push(size);
+    """)
+    opened(page, server)
+    page.wait_for_function(f"document.getElementById('ring').width === {side}")
+    assert page.evaluate("document.getElementById('ring').height") == side

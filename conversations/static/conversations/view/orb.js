@@ -111,7 +111,8 @@ export class Orb {
     const side = this.#canvas.clientWidth;
     if (!context || !side) return;
     const pixels = Math.round(side * devicePixelRatio);
-    if (this.#canvas.width !== pixels) this.#canvas.width = this.#canvas.height = pixels;
+    const { width, height } = this.#canvas;
+    if (width !== pixels || height !== pixels) this.#canvas.width = this.#canvas.height = pixels;
     const scale = pixels / side;
     context.setTransform(scale, 0, 0, scale, pixels / 2, pixels / 2);
     context.clearRect(-side, -side, 2 * side, 2 * side);

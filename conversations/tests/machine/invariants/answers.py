@@ -122,6 +122,9 @@ def invariant_06_one_response_at_a_time(story):
             case Fed(e.TimerFired(name)) if name == CANCEL_TIMER:
                 # A service that never says so has ended them long ago; one that is later may say anything.
                 running -= cancelled
+                begun = {
+                    response_id: wish for response_id, wish in begun.items() if response_id not in cancelled
+                }
                 late, outstanding = late or bool(outstanding), ""
             case Shown(_, {"type": "error", "error": {"code": code}}):
                 assert code not in BENIGN, "a race is nobody's business"
