@@ -148,7 +148,7 @@ def read_django(environment: Mapping[str, str]) -> Django:
         secret_key=secret or "only-for-debug-on-your-own-machine-" + "0" * 32,
         debug=debug,
         allowed_hosts=read.names("ALLOWED_HOSTS", ("localhost", "127.0.0.1", "[::1]")),
-        csrf_trusted_origins=read.origins("CSRF_TRUSTED_ORIGINS"),
+        csrf_trusted_origins=read.origins("CSRF_TRUSTED_ORIGINS", wild=True),
         database=read.database("DATABASE_URL"),
         redis_url=read.url("REDIS_URL", ("redis", "rediss", "unix")),
         log_level=read.one_of("LOG_LEVEL", LOG_LEVELS, "INFO"),

@@ -73,9 +73,12 @@ class Reader:
         value = self.text(name)
         return checked_origin(name, value) if value else ""
 
-    def origins(self, name: str) -> tuple[str, ...]:
-        """Origins, separated by commas."""
-        return tuple(checked_origin(name, origin) for origin in self.names(name))
+    def origins(self, name: str, wild: bool = False) -> tuple[str, ...]:
+        """Origins, separated by commas; a `*` in one is refused where it would stand for nothing."""
+        origins = tuple(checked_origin(name, origin) for origin in self.names(name))
+        if not wild and any("*" in origin for origin in origins):
+            raise refusal(name, "write each origin in full, without a *")
+        return origins
 
     def database(self, name: str) -> dict[str, Any]:
         raw = self._env.str(name, default="").strip() or "sqlite:///var/vocero.sqlite3"

@@ -120,6 +120,14 @@ def test_origins_are_kept_in_lower_case_and_the_public_address_without_its_last_
     assert vocero.public_url == "https://talk.example"
 
 
+@pytest.mark.parametrize("name", ["S2S_ALLOWED_ORIGINS", "S2S_EMBED_ORIGINS"])
+def test_an_origin_with_a_star_is_refused_where_origins_are_compared_whole(name):
+    with pytest.raises(ImproperlyConfigured, match=f"{name}.*in full"):
+        read_vocero({name: "https://shop.example,https://*.shop.example"})
+    django = read_django({"DEBUG": "true", "CSRF_TRUSTED_ORIGINS": "https://*.shop.example"})
+    assert django.csrf_trusted_origins == ("https://*.shop.example",)
+
+
 def test_a_secret_key_is_demanded_outside_debugging():
     with pytest.raises(ImproperlyConfigured, match="SECRET_KEY"):
         read_django({})
