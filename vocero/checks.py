@@ -70,8 +70,9 @@ def _warnings() -> Iterator[CheckMessage]:
             hint="Keep to the eight AquaPortal tools unless you reviewed these.",
             id="vocero.W003",
         )
-    unknown = sorted(set(vocero.confirm_tools) - set(vocero.mcp_tools)) if vocero.mode == "mcp" else []
-    if unknown:
+    unknown = sorted(set(vocero.confirm_tools) - set(vocero.mcp_tools))
+    # Where there is a brain, its own check knows the names of its tools as well.
+    if unknown and vocero.mode == "mcp" and not vocero.reasoning.brain:
         yield checks.Warning(
             f"S2S_CONFIRM_TOOLS names what is not in S2S_MCP_TOOLS: {', '.join(unknown)}.",
             hint="Write the tools' exact names: one that is misspelled runs without the caller's tap.",

@@ -38,6 +38,12 @@ def refuse_to_start() -> None:
 
 def _found() -> Iterator[CheckMessage]:
     reasoning = settings.VOCERO.reasoning
+    if reasoning.as_llm and not reasoning.service_keys:
+        yield checks.Warning(
+            "S2S_BRAIN_AS_LLM is on, but S2S_SERVICE_KEYS is not set: whatever asks is answered 401.",
+            hint="Set it, and give the speech service one of the keys as its language model's API key.",
+            id="vocero.W031",
+        )
     if not reasoning.possible:
         return
     try:
@@ -47,6 +53,14 @@ def _found() -> Iterator[CheckMessage]:
     except ImportError as error:
         name = "S2S_BRAIN" if reasoning.brain else "The brain"
         yield Error(f"{name} cannot be imported: {error}", id="vocero.E010")
+    except _NOT_YET as error:
+        module, _, maker = reasoning.brain.rpartition(".")
+        yield Error(
+            f"S2S_BRAIN makes no brain: {reasoning.brain}() raised {type(error).__name__}: {error}",
+            hint=f"It is called without arguments, before anybody calls. To see where it fails: "
+            f'python manage.py shell -c "from {module} import {maker}; {maker}()"',
+            id="vocero.E010",
+        )
     else:
         yield from _declarations(made) if made is not None else ()
 
@@ -54,6 +68,7 @@ def _found() -> Iterator[CheckMessage]:
 def _declarations(made: Brain) -> Iterator[CheckMessage]:
     made.session = _Nobody()
     if not isinstance(made, ToolBrain):
+        yield from _untapped(())
         return
     try:
         methods = made.tools
@@ -66,6 +81,21 @@ def _declarations(made: Brain) -> Iterator[CheckMessage]:
         return
     for message in _refusals(methods):
         yield Error(message, id="vocero.E011")
+    yield from _untapped(methods)
+
+
+def _untapped(methods: Sequence[Callable[..., Any]]) -> Iterator[CheckMessage]:
+    """Names that wait for a tap and that nothing has; the bridge's tools are not known here."""
+    vocero = settings.VOCERO
+    known = {getattr(method, "__name__", "") for method in methods}
+    known |= set(vocero.mcp_tools if vocero.mode == "mcp" else ())
+    unknown = sorted(set(vocero.confirm_tools) - known)
+    if unknown and vocero.mode != "apipilot":
+        yield checks.Warning(
+            f"S2S_CONFIRM_TOOLS names what neither the brain nor S2S_MCP_TOOLS has: {', '.join(unknown)}.",
+            hint="Write the tools' exact names: one that is misspelled runs without the caller's tap.",
+            id="vocero.W006",
+        )
 
 
 def _refusals(methods: Sequence[Callable[..., Any]]) -> Iterator[str]:

@@ -1,11 +1,15 @@
 """A brain that could not work is told by `manage.py check`, with the name and the mend."""
 
+import re
+from dataclasses import replace
+
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 from pydantic import BaseModel
 
 from conversations.brains import Brain, ToolBrain
 from conversations.brains.checks import brain, refuse_to_start
+from vocero.checks import configuration
 from vocero.services import Reasoning
 
 
@@ -68,6 +72,11 @@ class Plain(Brain):
     pass
 
 
+class Unmade(Good):
+    def __init__(self):
+        raise ValueError("no menu of today")
+
+
 def not_a_brain():
     return "brain"
 
@@ -113,12 +122,17 @@ def test_tools_that_depend_on_the_caller_are_looked_at_later(configure):
 
 @pytest.mark.parametrize(
     ("name", "words"),
-    [("not_a_brain", "makes a str"), ("A_NAME", "cannot be called"), ("missing", "cannot be imported")],
+    [
+        ("not_a_brain", "makes a str"),
+        ("A_NAME", "cannot be called"),
+        ("missing", "cannot be imported"),
+        ("Unmade", "S2S_BRAIN makes no brain.*ValueError: no menu of today"),
+    ],
 )
 def test_what_makes_no_brain_is_told(configure, name, words):
     ((code, message),) = found(configure, name)
     assert code == "vocero.E010"
-    assert words in message
+    assert re.search(words, message)
     with pytest.raises(ImproperlyConfigured, match=words):
         refuse_to_start()
 
@@ -132,3 +146,24 @@ def test_a_server_does_not_start_with_a_tool_that_cannot_be_one(configure):
 def test_without_a_brain_there_is_nothing_to_check(configure):
     configure(reasoning=Reasoning())
     assert brain(None) == []
+
+
+def test_a_brain_that_thinks_for_a_speech_service_needs_a_key_for_it(configure):
+    thinks = Reasoning(brain=f"{__name__}.Good", as_llm=True)
+    configure(reasoning=thinks)
+    assert [message.id for message in brain(None)] == ["vocero.W031"]
+    refuse_to_start()
+    configure(reasoning=replace(thinks, service_keys=("key",)))
+    assert brain(None) == []
+
+
+def test_a_tool_that_waits_for_a_tap_and_that_nothing_has_is_named(configure):
+    configure(reasoning=Reasoning(brain=f"{__name__}.Good"), confirm_tools=("go", "stey", "get_report"))
+    assert [(one.id, one.msg.partition(": ")[2]) for one in brain(None)] == [
+        ("vocero.W006", "get_report, stey.")
+    ]
+    configure(mcp_url="https://portal.example/mcp")
+    assert [one.msg.partition(": ")[2] for one in brain(None)] == ["stey."]
+    configure(reasoning=Reasoning(brain=f"{__name__}.Plain"))
+    assert [one.msg.partition(": ")[2] for one in brain(None)] == ["go, stey."]
+    assert "vocero.W006" not in {one.id for one in configuration(None)}
