@@ -18,7 +18,8 @@ FAILURES: Mapping[str, Sentences] = MappingProxyType(
     {
         "unknown_tool": Sentences("I tried something that does not exist.", "There is no tool of this name."),
         "invalid_arguments": Sentences(
-            "I asked for this in the wrong way.", "The arguments do not fit the tool's schema."
+            "I asked for this in the wrong way.",
+            "The arguments are not one valid JSON object that fits the tool's schema.",
         ),
         "malformed_selection": Sentences(
             "I asked for this in the wrong way.", "The tool call was malformed and was not run."

@@ -20,10 +20,13 @@ class Says:
 
 @dataclass(frozen=True, slots=True)
 class Picks:
-    """An answer that picks a tool, and says something first where `saying` is given."""
+    """An answer that picks a tool, and says something first where `saying` is given.
+
+    Arguments that are a text are sent as they are: a model may write what is no JSON.
+    """
 
     name: str
-    arguments: Mapping[str, Any] = field(default_factory=dict)
+    arguments: Mapping[str, Any] | str = field(default_factory=dict)
     saying: str = ""
 
 
@@ -72,4 +75,5 @@ class ScriptedModel:
 
     def _pick(self, one: Picks) -> Picked:
         self._picked += 1
-        return Picked(f"call_{self._picked}", one.name, json.dumps(one.arguments))
+        written = one.arguments if isinstance(one.arguments, str) else json.dumps(one.arguments)
+        return Picked(f"call_{self._picked}", one.name, written)
