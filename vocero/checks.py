@@ -87,8 +87,14 @@ def _warnings() -> Iterator[CheckMessage]:
 
 
 def _unused() -> Iterator[CheckMessage]:
-    """Settings that do nothing beside others."""
+    """Settings that do nothing beside others, or because their name is none."""
     vocero = settings.VOCERO
+    for name, near in vocero.misspelled.items():
+        yield checks.Warning(
+            f"{name} is set and is no setting of Vocero: nothing reads it.",
+            hint=f"Did you mean {near}?" if near else ".env.example lists all settings.",
+            id="vocero.W023",
+        )
     if vocero.inject_profile and vocero.mode == "mcp":
         yield checks.Warning(
             "S2S_INJECT_PROFILE is on and is ignored: with S2S_MCP_URL nothing of a caller is preloaded.",

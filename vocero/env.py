@@ -36,7 +36,7 @@ LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 class Vocero:
     """Vocero's own settings. Times are seconds, sizes are characters unless the name says otherwise.
 
-    `speech_session_max` is in minutes.
+    `speech_session_max` is in minutes. `misspelled` are names that are no setting, with the nearest that is.
     """
 
     public_url: str
@@ -95,6 +95,7 @@ class Vocero:
     demo_badge: str
     metrics_token: str = field(repr=False)
     otlp_endpoint: str = ""
+    misspelled: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     @property
     def mode(self) -> str:
@@ -158,7 +159,8 @@ def read_django(environment: Mapping[str, str]) -> Django:
 def read_vocero(environment: Mapping[str, str]) -> Vocero:
     """Raises ImproperlyConfigured, naming the setting."""
     read = Reader(environment)
-    return Vocero(**_services(read), **_calls(read), **_limits(read))
+    values = {**_services(read), **_calls(read), **_limits(read)}
+    return Vocero(**values, misspelled=read.unasked())
 
 
 def _services(read: Reader) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import difflib
 import json
 import re
 from collections.abc import Mapping
@@ -14,6 +15,8 @@ from django.core.exceptions import ImproperlyConfigured
 
 from tools.sources.apipilot.paths import PLACEHOLDER
 
+_OURS = "S2S_"
+
 
 class Reader:
     """Reads one setting at a time; a secret may also come from the file that `<NAME>_FILE` names."""
@@ -21,8 +24,17 @@ class Reader:
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._env = environ.FileAwareEnv()
         self._env.ENVIRON = environ.fileaware_mapping.FileAwareMapping(env=dict(environment))
+        self._there = frozenset(environment)
+        self._asked: set[str] = set()
+
+    def unasked(self) -> dict[str, str]:
+        """Names like Vocero's that are there and that nobody read, each with the nearest that was read."""
+        known = {name for asked in self._asked for name in (asked, f"{asked}_FILE")}
+        names = sorted(name for name in self._there - known if name.startswith(_OURS))
+        return {name: "".join(difflib.get_close_matches(name, sorted(known), n=1)) for name in names}
 
     def text(self, name: str, default: str = "") -> str:
+        self._asked.add(name)
         try:
             return str(self._env.str(name, default=default)).strip()
         except OSError as error:

@@ -55,6 +55,7 @@ def test_a_sound_deployment_hears_nothing(said):
         ({"serper_api_key": "k", "browser_tools": ("other",)}, {"W008"}),
         ({"conversation_idle": 7200, "conversation_ttl": 3600}, {"W004"}),
         ({"apipilot": BRIDGE}, {"W022"}),
+        ({"misspelled": {"S2S_CONFIRM_TOOL": "S2S_CONFIRM_TOOLS"}}, {"W023"}),
         ({"apipilot": BRIDGE, "mcp_url": ""}, set()),
         ({"apipilot": BRIDGE, "mcp_url": "", "backend_login_url": ""}, set()),
         ({"apipilot": replace(BRIDGE, execute_url=""), "mcp_url": ""}, {"E003"}),

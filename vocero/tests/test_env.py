@@ -120,6 +120,13 @@ def test_origins_are_kept_in_lower_case_and_the_public_address_without_its_last_
     assert vocero.public_url == "https://talk.example"
 
 
+def test_a_name_that_is_no_setting_is_kept_with_the_nearest_that_is(tmp_path):
+    key = tmp_path / "key"
+    key.write_text("key")
+    named = {"S2S_CONFIRM_TOOL": "pay", "S2S_XYZ": "1", "HOME": "/", "S2S_SPEECH_API_KEY_FILE": str(key)}
+    assert read_vocero(named).misspelled == {"S2S_CONFIRM_TOOL": "S2S_CONFIRM_TOOLS", "S2S_XYZ": ""}
+
+
 @pytest.mark.parametrize("name", ["S2S_ALLOWED_ORIGINS", "S2S_EMBED_ORIGINS"])
 def test_an_origin_with_a_star_is_refused_where_origins_are_compared_whole(name):
     with pytest.raises(ImproperlyConfigured, match=f"{name}.*in full"):
