@@ -22,6 +22,8 @@ from tools.sources.inprocess import DeclarationRefused, InProcessSource
 # What code that expects a caller, a running loop or a database raises where there is none.
 _NOT_YET = (AttributeError, LookupError, OSError, RuntimeError, TypeError, ValueError)
 
+_WHERE = "Code of yours is found beside manage.py, on PYTHONPATH, or installed in this environment."
+
 
 @register("vocero")
 def brain(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
@@ -52,7 +54,9 @@ def _found() -> Iterator[CheckMessage]:
         yield Error(str(error), id="vocero.E010")
     except ImportError as error:
         name = "S2S_BRAIN" if reasoning.brain else "The brain"
-        yield Error(f"{name} cannot be imported: {error}", id="vocero.E010")
+        yield Error(
+            f"{name} cannot be imported: {error}", hint=_WHERE if reasoning.brain else None, id="vocero.E010"
+        )
     except _NOT_YET as error:
         module, _, maker = reasoning.brain.rpartition(".")
         yield Error(

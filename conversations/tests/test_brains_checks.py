@@ -137,6 +137,12 @@ def test_what_makes_no_brain_is_told(configure, name, words):
         refuse_to_start()
 
 
+def test_code_that_is_not_found_is_told_with_where_it_is_looked_for(configure):
+    configure(reasoning=Reasoning(brain="nowhere.brains.Good"))
+    with pytest.raises(ImproperlyConfigured, match=r"No module named 'nowhere'(.|\n)*beside manage.py"):
+        refuse_to_start()
+
+
 def test_a_server_does_not_start_with_a_tool_that_cannot_be_one(configure):
     configure(reasoning=Reasoning(brain=f"{__name__}.Wrong"))
     with pytest.raises(ImproperlyConfigured, match="write async def blocks"):
