@@ -55,6 +55,9 @@ def invariant_03_stale_is_dropped(story):
             case Wrote(UpstreamClosed()) if turns.current:
                 # Its turn may be answered in the next session.
                 cause = True
+            case Fed(e.BrowserBack()) if turns.current:
+                # An answer that nobody was there to hear is asked for again.
+                cause = True
             case Delivered({"type": "error", "error": {"type": code}}) if code in TOO_EARLY:
                 cause = cause or not answers.is_stale_wish(wish)
             case Shown(_, frame):
