@@ -175,7 +175,9 @@ class Session:
         self.feed(e.BrowserLost())
 
     def browser_came(self, extras: bool) -> None:
-        """Another socket of the same caller takes its place, and learns where the call is."""
+        """Another socket of the same caller takes its place, and learns where the call is, if it goes on."""
+        if self.over:
+            return
         self._extras = extras
         self._browser.come()
         if self._showing is not None:

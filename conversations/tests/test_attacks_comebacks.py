@@ -1,8 +1,10 @@
 """Browsers that come, go and come back as another kind of client, at the worst moments of a call."""
 
+import asyncio
+
 import pytest
 
-from conversations.realtime import allowed
+from conversations.realtime import allowed, endings
 from conversations.tests.live_call import ANSWER, PICKS, QUESTION, LiveCall, SlowTool
 from conversations.tests.memory_speech import MemoryService
 from conversations.tests.speech_events import Says
@@ -137,3 +139,16 @@ async def test_what_another_socket_says_of_playback_and_sheets_harms_no_call_tha
         await call.shown("response.done")
         assert call.text() == ANSWER
         assert [told["error"]["code"] for told in call.shown_of("error")] == ["too_late", "forbidden_event"]
+
+
+@in_virtual_time
+async def test_a_browser_that_comes_while_its_call_ends_leaves_nothing_running():
+    async with LiveCall(MemoryService()) as call:
+        line = await call.ready()
+        call.session.browser_left()
+        call.session.end(endings.LEFT)
+        for _ in range(20):
+            await asyncio.sleep(0)
+            call.session.browser_came(True)
+        await line.quiet()
+    assert not call.shown_of("vocero.conversation.ready")[1:]
