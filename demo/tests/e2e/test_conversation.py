@@ -90,10 +90,11 @@ def test_a_spoken_conversation_with_a_tap_and_a_word_over_the_answer(confirming,
         page.wait_for_function("() => spokenAt > 0", timeout=WAIT)
         # That it was the word, and not the answer's end, is told by how much of it counts as heard.
         page.wait_for_function("() => performance.now() - Math.max(spokenAt, loudAt) > 400", timeout=WAIT)
-        first, frames = understood(page)
+        (first, frames), before = understood(page), page.evaluate("loud")
         assert "oxygen" in first
         log_shows(page, "interrupted")
         log_shows(page, "Here is your briefing")
+        page.wait_for_function("(before) => loud > before + 40", arg=before, timeout=WAIT)
         page.wait_for_function("() => performance.now() - loudAt > 1500", timeout=WAIT)
         assert "briefing" in understood(page, frames)[0]
         assert page.complaints == []
