@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from conversations.models import ToolCall
 from conversations.tests import operators as make
+from conversations.tests.another_connection import another
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.database_server]
 
@@ -29,20 +30,6 @@ def _as_it_was(transactional_db):
 
 def migrate(to=None):
     call_command("migrate", "conversations", *filter(None, [to]), verbosity=0, interactive=False)
-
-
-@contextmanager
-def another():
-    """A second connection, in a transaction of its own."""
-    other = connection.copy()
-    other.settings_dict = {**connection.settings_dict, "OPTIONS": {}}
-    other.set_autocommit(False)
-    try:
-        with other.cursor() as cursor:
-            yield cursor
-    finally:
-        other.rollback()
-        other.close()
 
 
 @contextmanager

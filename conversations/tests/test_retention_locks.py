@@ -1,31 +1,17 @@
 """The cleanup beside others on PostgreSQL: it waits for nobody for long, and nobody waits for it."""
 
-from contextlib import contextmanager
 from datetime import timedelta
 
 import pytest
-from django.db import connection, transaction
+from django.db import transaction
 from django.utils import timezone
 
 from conversations import erasure, locks, retention
 from conversations.models import CleanupRun, Conversation, ToolCall, Turn
 from conversations.tests import operators as make
+from conversations.tests.another_connection import another
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.database_server]
-
-
-@contextmanager
-def another():
-    """A second connection, in a transaction of its own."""
-    other = connection.copy()
-    other.settings_dict = {**connection.settings_dict, "OPTIONS": {}}
-    other.set_autocommit(False)
-    try:
-        with other.cursor() as cursor:
-            yield cursor
-    finally:
-        other.rollback()
-        other.close()
 
 
 @pytest.fixture(autouse=True)
